@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trajopt.analysis.gaps import infeasibility
 from trajopt.errors import TrajoptError, UnsupportedOperationError
 from trajopt.shooting.at_rest_lanes import controls_of_rows
 from trajopt.solution import Solution, SolutionBatch
@@ -100,7 +101,7 @@ def _ends(solutions: SolutionBatch, begun: npt.NDArray[np.intp]) -> tuple[tuple[
     """
     names = np.array([status if i in begun or status == ERROR else "" for i, status in enumerate(solutions.status)])
     left = [i for i in begun.tolist() if not solutions.converged[i]]
-    torn = [i for i in left if _rank(solutions[i])[0] > SAME]
+    torn = [i for i in left if infeasibility(solutions[i]) > SAME]
     costs = np.where(np.isfinite(solutions.cost), solutions.cost, np.inf)
     costs[torn] = np.inf
     found = [(name, count, float(costs[names == name].min())) for name, count in Counter(names.tolist()).most_common()]

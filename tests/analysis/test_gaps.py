@@ -12,7 +12,7 @@ import pytest
 import trajopt
 from tests.support.constrained import KNOTS, arm, pendulum, weak_pendulum
 from trajopt.analysis import constraints_report, limits_report
-from trajopt.analysis.gaps import largest_gap, no_motion, sizes_of_gaps
+from trajopt.analysis.gaps import infeasibility, largest_gap, no_motion, sizes_of_gaps
 from trajopt.display.offline import _words
 from trajopt.solution import Solution, SolverStatus
 
@@ -41,6 +41,14 @@ def test_the_largest_gap_is_that_of_the_dynamics() -> None:
     assert sizes_of_gaps(problem, solution.xs, solution.us) == pytest.approx(expected, abs=0.0)
     assert largest_gap(solution) == f"{expected.max():.2g} before knot {expected.argmax()} ({0.025 * 20:.3g} s)"
     assert expected.argmax() == 20
+
+
+def test_infeasibility_is_the_largest_gap_or_violation_of_what_a_solver_enforces() -> None:
+    assert infeasibility(pendulum()) < 1e-6
+    worst = max(float(rows.max()) for rows in weak_pendulum().violations().values())
+    assert infeasibility(weak_pendulum()) == pytest.approx(worst) != 0.0
+    assert infeasibility(torn(pendulum(), 20, JUMP)) >= JUMP
+    assert infeasibility(torn(pendulum(), 20, np.nan)) == np.inf
 
 
 def test_states_that_do_not_follow_are_no_motion_and_keep_no_constraint() -> None:

@@ -111,7 +111,8 @@ def test_the_unit_tells_limits_of_torques_from_those_of_accelerations() -> None:
     full = trajopt.ActuationModelFull(state)
     rows = trajopt.ConstraintStack(state)
     rows.add("of_control", trajopt.ResidualModelControl(state), lower=-90.0, upper=90.0)
-    rows.add("of_joints", trajopt.ResidualModelJointAcceleration(state), lower=-90.0, upper=90.0)
+    rows.add("acceleration", trajopt.ResidualModelControl(state), lower=2.0, upper=90.0)  # as if u were one
+    rows.add("of_joints", trajopt.ResidualModelJointAcceleration(state), lower=-1e4, upper=1e4)
     costs = trajopt.CostStack(state).add("effort", trajopt.ResidualModelControl(state), 1e-2)
     arm = trajopt.DifferentialActionModelFreeInvDynamics(state, full, costs, constraints=rows)
     problem = trajopt.ShootingProblem(
@@ -119,10 +120,11 @@ def test_the_unit_tells_limits_of_torques_from_those_of_accelerations() -> None:
     )
     solution = SolverSQP(problem).solve()
     units = {each.name: set(each.units) for each in constraint_rows(solution)}
-    assert units == {"of_control": {"N m"}, "of_joints": {"rad/s²"}}
+    assert units == {"of_control": {"N m"}, "acceleration": {"N m"}, "of_joints": {"rad/s²"}}
     lines = {name: line for name in units for line in solution.explain().splitlines() if f"{name}'" in line}
     assert lines["of_control"].endswith(" N m)")
     assert lines["of_joints"].endswith(" rad/s²)")
+    assert "'acceleration': torques of " in lines["acceleration"]
     for model in (type(arm), trajopt.DifferentialActionModelContactInvDynamics, trajopt.ResidualModelControl):
         assert "ResidualModelJointAcceleration" in (model.__doc__ or "")
 

@@ -14,13 +14,15 @@ from collections.abc import Callable
 import numpy as np
 
 import trajopt
+from tests.support.meshes import ring
 from trajopt.kernels import wait_until_optimised
 from trajopt.robots.collisions import CollisionShapes
 from trajopt.robots.collisions.samples import random_configurations
+from trajopt.robots.scene import Body
 from trajopt.shooting.evaluator import Evaluator
 
 KNOTS, CAPSULES, OBSTACLES, SLOTS, BAR = 104, 10, 20, 4, 3.0
-KINDS = {"balls": ("ball",), "balls and capsules": ("ball", "capsule"), "boxes": ("box",)}
+KINDS = {"balls": ("ball",), "balls and capsules": ("ball", "capsule"), "boxes": ("box",), "meshes": ("mesh",)}
 
 
 def robot_in_capsules() -> trajopt.Robot:
@@ -36,10 +38,11 @@ def scene_of(kinds: tuple[str, ...]) -> trajopt.Scene:
     rng, obstacles = np.random.default_rng(0), {}
     for i in range(OBSTACLES):
         centre = rng.uniform(-1.0, 1.0, 3)
-        made: dict[str, Callable[[], trajopt.Sphere | trajopt.Capsule | trajopt.Box]] = {
+        made: dict[str, Callable[[], Body]] = {
             "ball": lambda c=centre: trajopt.Sphere(0.1, center=c),
             "capsule": lambda c=centre: trajopt.Capsule(0.05, start=c, end=c + rng.uniform(-0.3, 0.3, 3)),
             "box": lambda c=centre: trajopt.Box(rng.uniform(0.1, 0.4, 3), placement=np.r_[c, 0.0, 0.0, 0.0, 1.0]),
+            "mesh": lambda c=centre: trajopt.TriangleMesh(ring(), placement=np.r_[c, 0.0, 0.0, 0.0, 1.0], cell=0.02),
         }
         obstacles[f"obstacle_{i}"] = made[kinds[i % len(kinds)]]()
     return trajopt.Scene(obstacles)

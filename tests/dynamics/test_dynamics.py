@@ -307,6 +307,8 @@ def test_friction_adds_damping_and_smooth_dry_friction() -> None:
     close(smooth[2], a)
     with pytest.raises(InvalidArgumentError, match="friction: expected None, 'smooth'"):
         build("coulomb")
+    with pytest.raises(InvalidArgumentError, match="robot: expected a Robot"):
+        SmoothFriction.for_robot("smooth", 3.0)  # type: ignore[arg-type]
 
 
 def test_quantities_are_built_once() -> None:

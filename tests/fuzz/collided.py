@@ -11,6 +11,7 @@ import numpy as np
 
 import trajopt
 from tests.fuzz.worlds import World, folder, world
+from tests.support.meshes import cube
 from trajopt.robots import CollisionShapes
 
 
@@ -32,7 +33,8 @@ def _saved(w: World, rng: Random) -> Any:
 
 def _scene(w: World, rng: Random) -> Any:
     table = trajopt.Box([1.0, rng.uniform(0.1, 1.0), 0.1])
-    return rng.choice([True, False, trajopt.Scene({"ball": trajopt.Sphere(0.1), "table": table})])
+    mesh = trajopt.TriangleMesh(cube(), cell=0.05)
+    return rng.choice([True, False, trajopt.Scene({"ball": trajopt.Sphere(0.1), "table": table, "cube": mesh})])
 
 
 def _saved_scene(w: World, rng: Random) -> Any:
@@ -42,7 +44,8 @@ def _saved_scene(w: World, rng: Random) -> Any:
 
 
 def _mesh(w: World, rng: Random) -> Any:
-    return np.array([[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, rng.uniform(0.0, 1.0)]]])
+    triangle = np.array([[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, rng.uniform(0.0, 1.0)]]])
+    return rng.choice([triangle, cube()])
 
 
 def _subject(w: World, rng: Random) -> Any:
@@ -57,6 +60,7 @@ COLLIDED: dict[str, Callable[[World, Random], Any]] = {
     "TriangleMesh.placement": lambda w, rng: rng.choice([None, np.eye(4)]),
     "TriangleMesh.scale": lambda w, rng: rng.choice([1.0, 0.5]),
     "TriangleMesh.waste": lambda w, rng: rng.choice([0.02, 0.1]),
+    "TriangleMesh.cell": lambda w, rng: rng.choice([None, 0.05]),
     "TriangleMesh.at.placement": lambda w, rng: np.eye(4),
     "Scene.save.path": lambda w, rng: folder() / "saved.yaml",
     "CollisionShapes.save.path": lambda w, rng: folder() / "shapes.json",
@@ -81,6 +85,6 @@ COLLIDED: dict[str, Callable[[World, Random], Any]] = {
 
 FIXED_COLLIDED: dict[str, Callable[[World, Random], Any]] = {
     "CollisionShapes": lambda w, rng: _shapes(),
-    "TriangleMesh": lambda w, rng: trajopt.TriangleMesh(_mesh(w, rng)),
+    "TriangleMesh": lambda w, rng: trajopt.TriangleMesh(cube(), cell=rng.choice([None, 0.05])),
 }
 """Objects to call methods on."""

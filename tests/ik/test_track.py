@@ -122,7 +122,7 @@ def test_a_track_stretches_towards_targets_out_of_reach_and_rests_there() -> Non
     assert np.abs(track.vs[4400:4490]).max() < 1e-2
     assert track.distance[-1] < 1e-6
     assert keeps_limits(track)
-    assert "out of reach" in str(track)
+    assert ": out of reach, " in str(track)
 
 
 def around_the_base(pan: float, T: float) -> ik.IKPath:
@@ -197,6 +197,7 @@ def test_joints_stop_before_their_limits() -> None:
     assert track.qs[-1, 0] == pytest.approx(0.8, abs=1e-6)
     assert track.status is IKPathStatus.UNREACHABLE
     assert "q:joint_1" in track.departures[0].limits
+    assert ": out of reach, " in str(track)  # of all configurations
 
 
 def test_a_hand_leaves_its_path_before_it_meets_an_obstacle() -> None:

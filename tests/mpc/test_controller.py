@@ -56,6 +56,7 @@ def test_one_step_of_a_quadratic_problem_is_its_solution(mode: str) -> None:
     np.testing.assert_allclose(step.us, solution.us, atol=2e-5)
     np.testing.assert_allclose(step.xs, solution.xs, atol=2e-5)
     assert step.cost == pytest.approx(solution.cost, rel=1e-6)
+    assert len(repr(step)) < 400  # without the arrays of the plan
 
 
 def test_a_step_prints_in_one_line() -> None:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
 import trajopt
+from tests.display.recording import Recording
 from tests.display.test_layers_around import BALLS, point_among
 from tests.plotting.test_world import labelled
 from tests.support.collision_arm import collision_arm
+from tests.support.meshes import ring
 from tests.support.unsolved import solution_of
 from trajopt import problems
 from trajopt.analysis.obstacles import as_obstacles
+from trajopt.display.layers.obstacles import Obstacles
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting import plot_motion, plot_path
+from trajopt.plotting import plot_configurations, plot_motion, plot_path
 from trajopt.plotting.film import film_of
 from trajopt.plotting.obstacles import moving_around, obstacles_to_draw
 from trajopt.plotting.scene import scene_of
@@ -25,6 +30,7 @@ from trajopt.plotting.window import new_figure
 from trajopt.robots.scene import ObstaclesLike
 from trajopt.solution import Solution
 
+RING_AT = np.array([0.3, 0.5, 0.2, 0.0, 0.0, 0.0, 1.0])
 CRATE = trajopt.Box([0.2, 0.4, 0.6], placement=[1.0, 0.0, 0.3, 0.0, 0.0, 0.0, 1.0])
 SCENE = trajopt.Scene({"ball": trajopt.Sphere(0.1, center=[0.0, 1.0, 0.0]), "crate": CRATE})
 
@@ -120,6 +126,49 @@ def test_a_file_has_the_obstacles(arm: Solution, tmp_path: Path) -> None:
     np.testing.assert_array_equal(film_of(loaded).hulls[0], film_of(arm).hulls[0])
     drawn, again = (labelled(plot_motion(each).axes[0], "_obstacle") for each in (arm, loaded))
     assert len(drawn) == len(again) == 1
+
+
+@pytest.fixture(scope="module")
+def beside_a_ring() -> Solution:
+    """An arm that rests beside a ring, whose grid it measures."""
+    state = collision_arm()
+    scene = trajopt.Scene({"ring": trajopt.TriangleMesh(ring(), placement=RING_AT, cell=0.02)})
+    limits = trajopt.ConstraintStack.of_robot(state, collisions=scene)
+    terminal = trajopt.ActionModelTerminal(trajopt.CostStack(state), constraints=limits)
+    return solution_of(trajopt.ShootingProblem(state.zero(), [], terminal), state.zero()[None], np.zeros((0, 7)))
+
+
+def test_a_mesh_with_a_grid_is_drawn_itself(beside_a_ring: Solution, tmp_path: Path) -> None:
+    """Its triangles, not its hull: no point lies in the hole. A file has them as well."""
+    loaded = trajopt.Solution.load(beside_a_ring.save(tmp_path / "ring.npz"))
+    for solution in (beside_a_ring, loaded):
+        (triangles,) = film_of(solution).hulls
+        np.testing.assert_allclose(triangles[0], ring() + RING_AT[:3], atol=1e-12)
+        axes = plot_motion(solution, view=(20, 40)).axes[0]
+        assert len(labelled(axes, "_solid")) == len(film_of(solution).skeleton.solids) + 1
+    flat = plot_motion(beside_a_ring).axes[0]
+    stage = FilmStage(film_of(beside_a_ring))
+    stage._around[0].move(triangles[0] + 1.0)
+    assert labelled(flat, "_solid")
+    scene = Recording()
+    layer = Obstacles(scene, beside_a_ring, "/obstacles")
+    mesh = scene.nodes["/obstacles/0/mesh"]
+    np.testing.assert_allclose(vertices_of(mesh) + mesh.position, triangles[0].reshape(-1, 3), atol=1e-12)
+    np.testing.assert_allclose(layer.points().max(axis=0), triangles[0].max(axis=(0, 1)), atol=1e-12)
+
+
+def vertices_of(mesh: Any) -> np.ndarray:
+    return np.asarray(mesh.vertices) @ pin.Quaternion(*mesh.wxyz).matrix().T
+
+
+def test_a_mesh_in_a_plane_is_drawn_by_its_triangles() -> None:
+    axes = plot_configurations(
+        trajopt.load_robot("planar-3r"),
+        np.zeros(3),
+        obstacles=trajopt.Scene({"ring": trajopt.TriangleMesh(ring(), cell=0.02)}),
+    ).axes[0]
+    (drawn,) = [each for each in axes.collections if each.get_label() == "_solid"]
+    assert len(drawn.get_paths()) == len(ring())
 
 
 def test_a_body_on_a_frame_is_no_obstacle_of_a_picture() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import trajopt
 from tests.support.collision_arm import collision_arm
+from tests.support.meshes import cube
 from trajopt import gaits
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
 from trajopt.simulator import (
@@ -138,6 +139,9 @@ def test_a_scene_serves_the_simulator() -> None:
     forces = Simulator(robot, contacts).step(1e-3, np.zeros(14))[1]
     assert forces["arm_left_7_link_1_ball"][2] > 0.0
     assert all(np.abs(force).max() < 1e-3 for name, force in forces.items() if name.endswith("far"))
+    mesh = trajopt.TriangleMesh(cube(), cell=0.02)
+    boxes = scene_contacts(robot, trajopt.Scene({"cube": mesh}), ["arm_left_7_link"])
+    assert [each.name for each in boxes] == [f"arm_left_7_link_{i}_cube_0" for i in range(3)]
     with pytest.raises(InvalidArgumentError, match="frames: expected frames with collision shapes, got 'universe'"):
         scene_contacts(robot, scene, ["universe"])
     with pytest.raises(InvalidArgumentError, match="frames: expected a list of names, got 3"):

@@ -45,3 +45,19 @@ def no_motion(solution: Solution) -> str:
     ended = solution.status.name in ("CONVERGED", "UNSOLVED")  # a recorded motion does not follow from controls
     gap = "" if ended else largest_gap(solution)
     return f"no motion yet: largest gap {gap}" if gap else ""
+
+
+def infeasibility(solution: Solution) -> float:
+    """Returns the largest gap of the dynamics or violation of a hard constraint that a solver enforces [their units].
+
+    It is inf where a model fails on the trajectory.
+
+    Args:
+        solution: The solution, with its problem.
+    """
+    gaps = solution.description.gaps
+    if gaps is None or not np.all(np.isfinite(gaps)):
+        return np.inf
+    hard = [rows for rows in solution.description.constraints if not rows.soft]
+    violations = [np.where(rows.enforced, rows.violations, 0.0) for rows in hard]
+    return max(float(np.max(sizes, initial=0.0)) for sizes in (gaps, *violations))

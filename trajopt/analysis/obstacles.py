@@ -14,6 +14,7 @@ from trajopt.residuals import ResidualModelCollisions, ResidualModelObstacleDist
 from trajopt.robots.box import Box
 from trajopt.robots.round_bodies import check_round
 from trajopt.robots.scene import Body, ObstaclesLike, Scene
+from trajopt.robots.triangle_mesh import TriangleMesh
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -23,24 +24,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Obstacle:
-    """A ball, capsule, box or upright cylinder, fixed or moving: all points within a radius of a point, axis or box.
+    """A ball, capsule, box, mesh or upright cylinder, fixed or moving.
+
+    All are points within a radius of a point, axis, box or surface.
 
     Attributes:
         name: Name of the cost term or constraint, with an index if it has several obstacles.
-        points: Centre of a ball or cylinder (T + 1, 1, 3), ends of a capsule (T + 1, 2, 3), or corners of a box (T + 1,
-            8, 3), whose last coordinate changes first [m]; z is NaN for an upright cylinder. NaN at knots without the
-            obstacle.
+        points: Centre of a ball or cylinder (T + 1, 1, 3), ends of a capsule (T + 1, 2, 3), corners of a box (T + 1, 8,
+            3), whose last coordinate changes first, or origin of a mesh and points 1 m along its axes (T + 1, 4, 3)
+            [m]; z is NaN for an upright cylinder. NaN at knots without the obstacle.
         radii: Radius (T + 1,) [m]; that of a box rounds it.
+        triangles: Corners of the triangles of a mesh (m, 3, 3), in its axes [m]; None for others.
     """
 
     name: str
     points: Reals
     radii: Reals
+    triangles: Reals | None = None
 
     @property
     def box(self) -> bool:
         """Whether the obstacle is a box."""
         return self.points.shape[1] == 8
+
+    @property
+    def outer(self) -> Reals:
+        """The points (T + 1, n, 3); of a mesh those of the box around it [m]."""
+        if self.triangles is None:
+            return self.points
+        corners = self.triangles.reshape(-1, 3)
+        box = np.stack(np.meshgrid(*zip(corners.min(axis=0), corners.max(axis=0))), axis=-1).reshape(-1, 3)
+        return np.array([placed(box, frame) for frame in self.points])
 
     @property
     def upright(self) -> bool:
@@ -73,12 +87,16 @@ def obstacles_of(solution: Solution) -> list[Obstacle]:
                 size, radii = values.get(f"{item.name}.{key}_size"), values[f"{item.name}.radii"][:, i]
                 obstacles.append(_obstacle(item.name, values[f"{item.name}.{key}"], size, radii))
         scene = item.residual.scene if isinstance(item.residual, ResidualModelCollisions) else None
-        for name in () if scene is None else scene.obstacles:
+        for name, body in () if scene is None else scene.obstacles.items():
             own = f"{item.name}.{name}"
             places = values[own]
             absent = np.isnan(places.reshape(len(places), -1)[:, 0])
             radii = values.get(f"{own}_radius", np.where(absent, np.nan, 0.0))
-            obstacles.append(_obstacle(own, places, values.get(f"{own}_size"), radii))
+            obstacles.append(
+                _mesh(own, places, body)
+                if isinstance(body, TriangleMesh)
+                else _obstacle(own, places, values.get(f"{own}_size"), radii)
+            )
     return _without_copies(obstacles)
 
 
@@ -89,6 +107,19 @@ def _obstacle(name: str, places: Reals, size: Reals | None, radii: Reals) -> Obs
     signs = np.array(np.meshgrid(*[[-0.5, 0.5]] * 3, indexing="ij")).reshape(3, 8).T
     corners = (signs * size[:, None]) @ places[:, :, :3].swapaxes(1, 2) + places[:, None, :, 3]
     return Obstacle(name=name, points=corners, radii=radii)
+
+
+def _mesh(name: str, places: Reals, mesh: TriangleMesh) -> Obstacle:
+    """A mesh from its placements (T + 1, 3, 4)."""
+    turns, origins = places[:, :, :3].swapaxes(1, 2), places[:, None, :, 3]
+    points = np.concatenate([origins, origins + turns], axis=1)
+    radii = np.where(np.isnan(places[:, 0, 0]), np.nan, 0.0)
+    return Obstacle(name=name, points=points, radii=radii, triangles=mesh.triangles)
+
+
+def placed(points: Reals, frame: Reals) -> Reals:
+    """Points (..., 3) of a mesh in the world, from its origin and points 1 m along its axes (4, 3) [m]."""
+    return np.asarray(frame[0] + points @ (frame[1:] - frame[0]))
 
 
 def as_obstacles(obstacles: ObstaclesLike) -> list[Obstacle]:
@@ -114,6 +145,8 @@ def as_obstacles(obstacles: ObstaclesLike) -> list[Obstacle]:
 
 def _fixed(name: str, body: Body) -> Obstacle:
     """A body of the world as an obstacle at one knot."""
+    if isinstance(body, TriangleMesh):
+        return _mesh(name, body.placement[None], body)
     if isinstance(body, Box):
         return _obstacle(name, np.asarray(body.placement)[None], np.asarray(body.size)[None], np.zeros(1))
     return Obstacle(name=name, points=body.points[None], radii=np.array([body.radius]))
@@ -134,5 +167,6 @@ def _without_copies(obstacles: list[Obstacle]) -> list[Obstacle]:
     for each in obstacles:
         here = np.flatnonzero(np.isfinite(each.radii))[:1]
         key = each.points[here].tobytes() + each.radii[here].tobytes() + np.ptp(each.points, axis=0).tobytes()
+        key += b"" if each.triangles is None else each.triangles.tobytes()
         kept.setdefault(key, each)
     return list(kept.values())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import casadi as ca
 from casadi import SX
 
-from trajopt.checks import check_positive
+from trajopt.checks import check_instance, check_positive
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.robots import Robot
 
@@ -45,9 +45,10 @@ class SmoothFriction:
         """As `of`, for a model of a robot.
 
         Raises:
-            InvalidArgumentError: There is no friction, but the robot has damping or friction as a parameter.
+            InvalidArgumentError: There is no friction, but the robot has damping or friction as a parameter; or
+                `robot` is no robot.
         """
-        smooth = SmoothFriction.of(friction)
+        smooth, robot = SmoothFriction.of(friction), check_instance("robot", robot, Robot, "use load_robot")
         unused = [name for name, p in robot.parameters.items() if p.quantity in ("damping", "friction")]
         if smooth is None and unused:
             raise InvalidArgumentError(

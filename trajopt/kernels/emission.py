@@ -9,9 +9,11 @@ from __future__ import annotations
 import bisect
 import hashlib
 import itertools
+from collections.abc import Iterable
 
 import casadi as ca
 
+from trajopt.kernels import tables
 from trajopt.kernels.erfinv import erfinv
 from trajopt.kernels.instruction_list import BOOLEAN, LEAVES, InstructionList
 from trajopt.kernels.instructions import read_instructions
@@ -112,7 +114,7 @@ class EmittedFunction:
                     declared.append(f"declare void @{self.name}_{j}({signature})")
                     tail.append(f"call void @{self.name}_{j}({plain})")
             text = [*declared, f"define void @{name}({signature}) nounwind {{", *body.lines, *tail, "ret void", "}"]
-            modules.append("\n".join(text) + "\n" + declarations(self._lanes, body.calls))
+            modules.append("\n".join(text) + "\n" + declarations(self._lanes, body.calls, body.tables))
         return modules
 
 
@@ -126,6 +128,7 @@ class _PartWriter:
         self._code, self._lanes, self._slots, self._first = code, lanes, slots, first
         self._reals: dict[int, str] = {}
         self._masks: dict[int, str] = {}
+        self.tables: set[str] = set()
         self._numbers = itertools.count(1)  # %0 is the block
         self.lines: list[str] = []
         self.calls: list[str] = []
@@ -180,6 +183,10 @@ class _PartWriter:
             self._masks[k] = self._boolean(op, f"%m{k}", a, b)
         elif op == ca.OP_IF_ELSE_ZERO:
             self._reals[k] = self._select(a, b)
+        elif op == ca.OP_CALL:
+            table, index = self._table(a), self.real(b)
+            self._reals[k] = self._next()
+            self.lines += tables.read(self._lanes, self._reals[k], table, index)
         else:
             left, right = self.real(a), self.real(b) if b >= 0 else ""
             self._reals[k] = self._next()
@@ -206,6 +213,14 @@ class _PartWriter:
         )
         return name
 
+    def _table(self, k: int) -> str:
+        """Name of the table with the number in value k, whose address and size are loaded where it is first used."""
+        name = tables.symbol_of(int(self._code.operations[k][1]))
+        if name not in self.tables:
+            self.tables.add(name)
+            self.lines += tables.begun(self._lanes, name)
+        return name
+
     def _next(self) -> str:
         """Name of the next real or address."""
         return f"%{next(self._numbers)}"
@@ -225,8 +240,8 @@ class _PartWriter:
             self.lines.append(f"store {lanes.real} {text}, ptr {address}, align {lanes.align}")
 
 
-def declarations(lanes: LaneType, lines: list[str]) -> str:
-    """Returns LLVM text that declares the functions called in `lines`, such as sin; erfinv is defined there."""
+def declarations(lanes: LaneType, lines: list[str], read: Iterable[str] = ()) -> str:
+    """Returns LLVM text that declares tables, and the functions called in `lines`, such as sin; it defines erfinv."""
     called, texts = _called(lines), list[str]()
     if ERFINV in called:
         text, own_lines = _erfinv_text()
@@ -241,7 +256,7 @@ def declarations(lanes: LaneType, lines: list[str]) -> str:
             texts.append(f"declare double @{name}(double) nounwind memory(none)")
         elif name in LIBM_BINARY.values():
             texts.append(f"declare double @{name}(double, double) nounwind memory(none)")
-    return "\n".join(texts) + "\n"
+    return "\n".join(texts) + "\n" + tables.declared(lanes, read)
 
 
 def _called(lines: list[str]) -> set[str]:

@@ -18,7 +18,8 @@ from trajopt.kernels import patterns
 from trajopt.kernels.evaluator import FunctionEvaluator
 from trajopt.kernels.instruction_list import InstructionList
 from trajopt.kernels.instruction_table import InstructionTable, deserialised, serialised
-from trajopt.kernels.instructions import merged, supported_table
+from trajopt.kernels.instructions import merged, supported_table, table_numbers
+from trajopt.kernels.tables import Table, tables_of
 
 Reals = npt.NDArray[np.float64]
 
@@ -46,6 +47,10 @@ class Code(Protocol):
     def digest(self) -> str:
         """Hash of everything that determines the function's instructions."""
 
+    @property
+    def tables(self) -> dict[int, Table]:
+        """Tables that the function reads, by number."""
+
 
 class Expression:
     """CasADi function (SX) with the properties that a program needs.
@@ -70,6 +75,7 @@ class Expression:
         self._form = b""  # the function, serialised and compressed
         self._instructions: bytes | None = None  # its instructions as CasADi has them, packed
         self._packed: bytes | None = None  # its instruction list, packed
+        self._numbers: list[int] | None = None  # of the tables that it reads
         self._evaluators: list[FunctionEvaluator] = []
         self.label = label or function.name()
         self.instructions = int(function.n_instructions())
@@ -116,10 +122,18 @@ class Expression:
         return digest.hexdigest()
 
     @property
+    def tables(self) -> dict[int, Table]:
+        """Tables that the function reads, by number."""
+        if self._numbers is None:
+            _ = self._table
+        return tables_of(lambda: self.function, self._numbers or ())
+
+    @property
     def _table(self) -> InstructionTable:
         if self._instructions is None:
             form = serialised(self.function)
             table = supported_table(self.function, form)
+            self._numbers = table_numbers(table)
             self._form, self._instructions = zlib.compress(form, level=1), _packed((table.records, table.constants))
             return table
         return InstructionTable(*_unpacked(self._instructions))

@@ -14,6 +14,7 @@ from trajopt import cache
 from trajopt.kernels import compiler, emission, notice, workers
 from trajopt.kernels.expression import Code
 from trajopt.kernels.interrupts import Held
+from trajopt.kernels.tables import Table, addresses
 
 AT_A_TIME = 2.0  # time for which the background compiles on each core before it stores its results [s]
 
@@ -26,11 +27,13 @@ class FunctionCode:
         address: Address of `void (double *in0, ..., double *out0, ..., double *scratch)`.
         scratch: Number of scalars (of W lanes each) of scratch that it needs.
         library: The library with the code.
+        tables: Tables that the function reads, which stay in memory with it.
     """
 
     address: int
     scratch: int
     library: compiler.Library
+    tables: tuple[Table, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,11 @@ class Wanted:
         choices = f"{self.width} lanes, level {self.level}, cut {emission.CUT}"
         return cache.key("function", self.expression.digest, choices, compiler.target_description())
 
+    @property
+    def tables(self) -> dict[int, Table]:
+        """Tables that the function reads, by number."""
+        return self.expression.tables
+
     def texts(self) -> tuple[list[str], int]:
         """LLVM modules of the function, and the size of scratch that it needs, in scalars of W lanes each."""
         emitted = emission.EmittedFunction(self.symbol, self.expression.code, self.width)
@@ -80,6 +88,11 @@ class Routine:
     def key(self) -> str:
         """Key of the routine's entry in the disk cache."""
         return cache.key("routine", self.symbol, compiler.target_description())
+
+    @property
+    def tables(self) -> dict[int, Table]:
+        """None, since a routine reads no tables."""
+        return {}
 
     def texts(self) -> tuple[list[str], int]:
         """LLVM module of the routine, and 0 for the size of scratch, since it needs none."""
@@ -189,8 +202,13 @@ def _compiled(wanted: dict[str, Piece], level: int, background: bool) -> dict[st
 def _linked(wanted: dict[str, Piece], images: dict[str, tuple[int, list[bytes]]]) -> dict[str, FunctionCode]:
     """Code of pieces by key, linked as one library."""
     symbols = {key: wanted[key].symbol for key in images}
-    library = compiler.link([image for _, parts in images.values() for image in parts], symbols.values(), {})
-    return {key: FunctionCode(library[symbols[key]], scratch, library) for key, (scratch, _) in images.items()}
+    tables = {key: wanted[key].tables for key in images}
+    places = addresses({number: table for own in tables.values() for number, table in own.items()})
+    library = compiler.link([image for _, parts in images.values() for image in parts], symbols.values(), places)
+    return {
+        key: FunctionCode(library[symbols[key]], scratch, library, tuple(tables[key].values()))
+        for key, (scratch, _) in images.items()
+    }
 
 
 def _images(

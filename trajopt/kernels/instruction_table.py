@@ -17,11 +17,13 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.int32]
 
 REFUSED = {
-    ca.OP_CALL: "the call of another function: an iterative solver, or one marked never_inline; keep it outside",
     ca.OP_PRINTME: "printme; remove it",
     ca.OP_PARAMETER: "a free symbol; make it an input",
 }
 """Operations that cannot be compiled, with the reason and the cure."""
+
+CALL = "the call of another function: an iterative solver, or one marked never_inline; keep it outside"
+"""Reason and cure of a call, unless it is that of a table."""
 
 _LETTER = ord("a")  # CasADi writes a byte as two letters from a to p, the lower half first
 
@@ -34,7 +36,8 @@ class InstructionTable:
         records: Opcode, slot of the result, slots of the operands of each instruction, shape (n, 4); the second slot is
             -1 if there is one operand. An input has its number and that of the nonzero instead of operands; an output
             has its number, the slot of the operand, and the number of the nonzero. A constant has the slot only; an
-            operation of `REFUSED` has zeros.
+            operation of `REFUSED` has zeros. The operands of a table are its number and the index, and those of its
+            derivative -1.
         constants: Values of the constants, in the order of their instructions.
     """
 
@@ -76,6 +79,8 @@ def _from_data(function: ca.Function, data: bytes) -> InstructionTable | None:
     content = data[end - 16 * n : end]
     records = np.frombuffer(content, np.int32).reshape(n, 4).copy()
     all_ops = records[:, 0].copy()
+    if np.any(all_ops == ca.OP_CALL):  # the form has the operands of calls elsewhere
+        return None
     constants = np.frombuffer(content, np.float64).reshape(n, 2)[all_ops == ca.OP_CONST, 1]
     ops, first = np.unique(all_ops, return_index=True)
     for op, k in zip(ops.tolist(), first.tolist()):
@@ -101,6 +106,8 @@ def _record(function: ca.Function, k: int) -> tuple[int, int, int, int]:
     op, source, target = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
     if op in REFUSED:
         return (op, 0, 0, 0)
+    if op == ca.OP_CALL and len(source) != 2:
+        return (op, target[0], -1, -1)
     if op == ca.OP_CONST:
         return (op, target[0], 0, 0)
     if op == ca.OP_OUTPUT:

@@ -12,9 +12,16 @@ import casadi as ca
 
 from trajopt.errors import UnsupportedOperationError
 from trajopt.kernels import patterns
-from trajopt.kernels.instruction_list import BOOLEAN, COMMUTATIVE, InstructionList, InstructionWriter, drop_unused
-from trajopt.kernels.instruction_table import REFUSED, InstructionTable, instruction_table, serialised
+from trajopt.kernels.instruction_list import (
+    BOOLEAN,
+    COMMUTATIVE,
+    InstructionList,
+    InstructionWriter,
+    drop_unused,
+)
+from trajopt.kernels.instruction_table import CALL, REFUSED, InstructionTable, instruction_table, serialised
 from trajopt.kernels.switches import guard
+from trajopt.kernels.tables import calls_tables_only
 
 __all__ = ["BOOLEAN", "COMMUTATIVE", "InstructionList", "expand", "read_instructions"]
 
@@ -49,8 +56,11 @@ def supported_table(function: ca.Function, data: bytes) -> InstructionTable:
     if function.n_instructions() == 0 and function.nnz_out() > 0:
         raise UnsupportedOperationError(f"function {function.name()!r} has no instructions that can be read")
     table = instruction_table(function, data)
-    for op in REFUSED.keys() & table.records[:, 0].tolist():
+    operations = set(table.records[:, 0].tolist())
+    for op in REFUSED.keys() & operations:
         raise UnsupportedOperationError(f"function {function.name()!r} contains {REFUSED[op]}")
+    if ca.OP_CALL in operations and not calls_tables_only(function):
+        raise UnsupportedOperationError(f"function {function.name()!r} contains {CALL}")
     return table
 
 
@@ -86,7 +96,9 @@ def merged(table: InstructionTable, inputs: Patterns, outputs: Patterns) -> Inst
     writer, constants, work = InstructionWriter(), iter(table.constants), [-1] * slots
     add = writer.add
     for op, first, second, third in table.records.tolist():
-        if op not in SPECIAL:
+        if op == ca.OP_CALL and second < 0:
+            work[first] = writer.constant(0.0)
+        elif op not in SPECIAL:
             work[first] = add(op, work[second], work[third])
         elif op == ca.OP_OUTPUT:
             results[first][output_position[first][third]] = work[second]
@@ -98,6 +110,17 @@ def merged(table: InstructionTable, inputs: Patterns, outputs: Patterns) -> Inst
             work[first] = work[second]
     shapes_in, shapes_out = [pattern.shape for pattern in inputs], [pattern.shape for pattern in outputs]
     return drop_unused(guard(InstructionList(writer.operations, results, shapes_in, shapes_out)))
+
+
+def table_numbers(table: InstructionTable) -> list[int]:
+    """Numbers of the tables that a function reads."""
+    constants, values, found = iter(table.constants), dict[int, float](), dict[int, None]()
+    for op, first, second, _ in table.records.tolist():
+        if op == ca.OP_CONST:
+            values[first] = next(constants)
+        elif op == ca.OP_CALL and second >= 0:
+            found[int(values[second])] = None
+    return list(found)
 
 
 def _row_major(pattern: patterns.Pattern) -> list[int]:

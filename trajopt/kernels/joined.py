@@ -22,6 +22,7 @@ from trajopt.kernels.numbers import Numbers
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array, Call, PatternOf, Slice, Step, ValuesByNumber
 from trajopt.kernels.steps.call import CodeCall
+from trajopt.kernels.tables import Table
 
 Place = tuple[int, int]
 
@@ -118,6 +119,11 @@ class Joined:
         """Hash of everything that determines the function's instructions."""
         about = ([part.digest for part in self._parts], self._sources, self._results)
         return hashlib.sha256(repr(about).encode()).hexdigest()
+
+    @property
+    def tables(self) -> dict[int, Table]:
+        """Tables that the parts read, by number."""
+        return {number: table for part in self._parts for number, table in part.tables.items()}
 
     @property
     def code(self) -> InstructionList:

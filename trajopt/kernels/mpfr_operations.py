@@ -38,6 +38,7 @@ TEXT: Mapping[int, str] = {
     ca.OP_SQRT: "sqrt({a})",
     ca.OP_FLOOR: "floor({a})",
     ca.OP_CEIL: "ceil({a})",
+    ca.OP_CALL: "table({a}, {b})",
 }
 """Text of operations on reals; `a` and `b` are names."""
 

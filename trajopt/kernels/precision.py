@@ -101,11 +101,13 @@ def _packed(values: list[Any], shape: tuple[int, ...]) -> Values:
 class _Plan:
     """An expression as a Python function; it serves every precision, since its constants are doubles."""
 
-    def __init__(self, code: InstructionList) -> None:
+    def __init__(self, expression: Expression) -> None:
+        code, tables = expression.code, expression.tables
         self._shapes = code.output_shapes
         text, constants = _Writer(code).written()
         names: dict[str, Any] = {**FUNCTIONS, "__builtins__": {}}
         names |= {name: gmpy2.mpfr(number) for name, number in constants.items()}
+        names["table"] = lambda number, index: gmpy2.mpfr(tables[int(number)][index])
         exec(compile(text, "<expression>", "exec"), names)
         self._run: Callable[..., list[list[Any]]] = names["run"]
 
@@ -120,7 +122,7 @@ _plans: weakref.WeakKeyDictionary[Expression, _Plan] = weakref.WeakKeyDictionary
 def _plan(expression: Expression) -> _Plan:
     plan = _plans.get(expression)
     if plan is None:
-        plan = _plans[expression] = _Plan(expression.code)
+        plan = _plans[expression] = _Plan(expression)
     return plan
 
 

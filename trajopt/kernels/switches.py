@@ -34,6 +34,7 @@ _FINITE = BOOLEAN | {
     *(ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_NEG, ca.OP_TWICE, ca.OP_SQ, ca.OP_IF_ELSE_ZERO, ca.OP_COPYSIGN),
     *(ca.OP_FABS, ca.OP_SIGN, ca.OP_FLOOR, ca.OP_CEIL, ca.OP_FMIN, ca.OP_FMAX),
     *(ca.OP_SIN, ca.OP_COS, ca.OP_TAN, ca.OP_ATAN, ca.OP_ATAN2, ca.OP_HYPOT, ca.OP_TANH, ca.OP_ASINH, ca.OP_ERF),
+    ca.OP_CALL,  # of a table, at an index within it
 }
 
 _TRUTHS = BOOLEAN | {ca.OP_IF_ELSE_ZERO}

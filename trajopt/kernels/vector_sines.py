@@ -25,6 +25,7 @@ from trajopt.kernels.numbers import Numbers
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array, PatternOf, ValuesByNumber
 from trajopt.kernels.steps.call import CodeCall
+from trajopt.kernels.tables import Table
 
 TWO_BY_PI = 0.63661977236758134308
 HALF_PI = (1.57079632673412561417, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
@@ -99,6 +100,11 @@ class VectorCode:
     def digest(self) -> str:
         """Hash of everything that determines the function's instructions."""
         return hashlib.sha256(f"vector sines of {self._original.digest}".encode()).hexdigest()
+
+    @property
+    def tables(self) -> dict[int, Table]:
+        """Tables that the function reads, by number."""
+        return self._original.tables
 
     @property
     def code(self) -> InstructionList:

@@ -86,7 +86,7 @@ def plot_configurations(
         depth = float(np.ptp(np.concatenate([skeleton.points.reshape(-1, 3), around])[:, 1]))
         flat = view is None and depth < _FLAT * size
         beside = corners(bodies, skeleton.points.reshape(-1, 3))
-        around = np.concatenate([around, around_solids(skeleton), beside, *hulls])
+        around = np.concatenate([around, around_solids(skeleton), beside, *(each.reshape(-1, 3) for each in hulls)])
         scene = scene_of(target, skeleton.points, around, None if flat else view or _VIEW)
         scene.axes.set_title(title)
         for body in bodies:

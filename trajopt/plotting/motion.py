@@ -112,7 +112,8 @@ def plot_motion(
         legs = _legs(solution, skeleton)
         feet = legs[np.isfinite(legs).all(axis=3)]
         more = [feet, paths.reshape(-1, 3), marks, corners(bodies, points), *solids, around.points]
-        more += [wall_points(walls, points), *hulls, sensed.points(points), *(place for _, place in moving)]
+        more += [wall_points(walls, points), sensed.points(points)]
+        more += [each.reshape(-1, 3) for each in (*hulls, *(place for _, place in moving))]
         scene = scene_of(target, skeleton.points, np.concatenate(more), view)
         knots = np.unique(np.round(np.linspace(0, len(solution.xs) - 1, frames)).astype(int))
         for body in bodies:

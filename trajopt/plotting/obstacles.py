@@ -1,4 +1,4 @@
-"""Obstacles beside a motion: upright cylinders, balls, capsules and boxes."""
+"""Obstacles beside a motion: upright cylinders, balls, capsules, boxes and meshes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.analysis.obstacles import Obstacle, as_obstacles
+from trajopt.analysis.obstacles import Obstacle, as_obstacles, placed
 from trajopt.plotting.scene import Canvas
 from trajopt.plotting.solids import Hull
 from trajopt.plotting.style import GREY, RAMP, time_ramp
@@ -44,13 +44,15 @@ def obstacles_around(drawn: Sequence[Obstacle]) -> Reals:
 
 
 def solids_around(drawn: Sequence[Obstacle]) -> list[Reals]:
-    """Points (n, 3) around the boxes and capsules that do not move [m]."""
+    """Points (n, 3) around the boxes and capsules that do not move, and triangles (m, 3, 3) of meshes [m]."""
     still = [each for each in drawn if each.points.shape[1] > 1 and not moves(each)]
-    return [_around(each.points[_first(each)], float(each.radii[_first(each)])) for each in still]
+    return [_around(each, _first(each)) for each in still]
 
 
 def moving_around(drawn: Sequence[Obstacle], points: Reals) -> list[Reals]:
     """Points (T + 1, n, 3) around the obstacles that move, at each knot [m]; NaN at knots without the obstacle.
+
+    Those of a mesh are its triangles (T + 1, m, 3, 3).
 
     Args:
         drawn: The obstacles.
@@ -59,7 +61,7 @@ def moving_around(drawn: Sequence[Obstacle], points: Reals) -> list[Reals]:
     hulls = []
     for each in drawn:
         if moves(each):
-            around = [_around(*pair, _span(points)) for pair in zip(each.points, each.radii)]
+            around = [_around(each, t, _span(points)) for t in range(len(each.radii))]
             empty = np.full_like(around[_first(each)], np.nan)
             hulls.append(np.array([empty if np.isnan(r) else hull for hull, r in zip(around, each.radii)]))
     for hull in hulls:
@@ -80,11 +82,14 @@ def _first(obstacle: Obstacle) -> int:
     return int(np.flatnonzero(np.isfinite(obstacle.radii))[0])
 
 
-def _around(points: Reals, radius: float, span: tuple[float, float] = (0.0, 0.0)) -> Reals:
-    """Points whose convex hull is a box with these corners, a capsule with these ends, or a ball around a point.
+def _around(obstacle: Obstacle, knot: int, span: tuple[float, float] = (0.0, 0.0)) -> Reals:
+    """Points (n, 3) whose convex hull is an obstacle at a knot, or triangles (m, 3, 3) of a mesh.
 
-    A point with z = NaN is the middle of an upright cylinder between the heights `span`.
+    An upright cylinder is between the heights `span`.
     """
+    points, radius = obstacle.points[knot], float(obstacle.radii[knot])
+    if obstacle.triangles is not None:
+        return placed(obstacle.triangles, points)
     if len(points) > 2 or np.isnan(radius):
         return points
     if np.isnan(points[0, 2]):
@@ -96,13 +101,13 @@ def _around(points: Reals, radius: float, span: tuple[float, float] = (0.0, 0.0)
 
 
 def draw_hulls(scene: Canvas, solids: list[Reals]) -> None:
-    """Draws obstacles from points (n, 3) around them."""
+    """Draws obstacles from points (n, 3) around them, or triangles (m, 3, 3)."""
     for points in solids:
         Hull(scene, points, GREY)
 
 
 def at_knots(hulls: Sequence[Reals], frames: int) -> list[tuple[float, Reals]]:
-    """Returns moving obstacles at knots that are even in time: the time from 0 to 1, and points (n, 3) around each.
+    """Returns moving obstacles at knots that are even in time: the time from 0 to 1, and points around each.
 
     Args:
         hulls: Result of `moving_around`.

@@ -108,15 +108,8 @@ def plot_path(
     points, sensed = poses[:, :3, 3], Sensed(grid, scans, len(poses) - 1)
     with drawing(figure, 7.2, 6.0) as target:
         walls = near_walls(walls_of(solution), np.concatenate([points, marks]))
-        more = [
-            corners(bodies, points),
-            around.points,
-            wall_points(walls, points),
-            sensed.points(points),
-            believed,
-            *hulls,
-        ]
-        more += [place for _, place in moving]
+        more = [corners(bodies, points), around.points, wall_points(walls, points), sensed.points(points), believed]
+        more += [each.reshape(-1, 3) for each in (*hulls, *(place for _, place in moving))]
         everything, outlines = np.concatenate([points, marks, *more]), _outlines(solution, points, frames)
         axes = axes_at(poses[spread(points, frames)], axis_length(everything, outlines))
         scene = scene_of(target, points[:, None], np.concatenate([everything, axes.reshape(-1, 3)]), view)

@@ -20,39 +20,50 @@ def around_solids(skeleton: Skeleton) -> Reals:
 
 
 class Hull:
-    """A convex solid in a scene, which can be moved.
+    """A solid in a scene, which can be moved.
 
     Args:
         scene: The scene.
-        points: Initial points (n, 3) whose convex hull is drawn [m].
+        points: Initial points (n, 3) whose convex hull is drawn, or triangles (m, 3, 3) of a surface [m].
         color: Its colour.
         zorder: Drawing order; larger numbers are in front [-].
     """
 
     def __init__(self, scene: Canvas, points: Reals, color: Any, zorder: float = 1.5) -> None:
+        from matplotlib.collections import PolyCollection
         from matplotlib.colors import to_rgba
         from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
         self._shown = scene.shown
         look: dict[str, Any] = {"facecolor": to_rgba(color, CLEAR), "zorder": zorder, "label": "_solid"}
-        if len(scene.shown) == 2:
-            self._artist: Any = scene.axes.fill(*self._outline(points).T, edgecolor=to_rgba(color, 0.9), **look)[0]
+        if len(scene.shown) == 2 and points.ndim == 3:
+            look["facecolor"] = to_rgba(color, CLEAR / 2.0)  # its front and back lie on one another
+            self._artist: Any = PolyCollection(self._triangles(points), linewidth=0, **look)
+            scene.axes.add_collection(self._artist, autolim=False)
             return
-        self._faces = outer_faces(points)
+        if len(scene.shown) == 2:
+            self._artist = scene.axes.fill(*self._outline(points).T, edgecolor=to_rgba(color, 0.9), **look)[0]
+            return
+        self._faces = outer_faces(points) if points.ndim == 2 else slice(None)
         look |= {"facecolors": look.pop("facecolor"), "linewidth": 0}
         self._artist = Poly3DCollection(points[self._faces], shade=True, **look)
         scene.axes.add_collection3d(self._artist, autolim=False)
 
     def move(self, points: Reals) -> None:
-        """Moves the solid to new points (n, 3) [m]; NaN hides it."""
+        """Moves the solid to new points (n, 3) or triangles (m, 3, 3) [m]; NaN hides it."""
         there = bool(np.isfinite(points).all())
         self._artist.set_visible(there)
         if not there:
             return
-        if len(self._shown) == 2:
+        if len(self._shown) == 2 and points.ndim == 3:
+            self._artist.set_verts(self._triangles(points))
+        elif len(self._shown) == 2:
             self._artist.set_xy(self._outline(points))
         else:
             self._artist.set_verts(points[self._faces])
+
+    def _triangles(self, points: Reals) -> list[Reals]:
+        return list(points[..., list(self._shown)])
 
     def _outline(self, points: Reals) -> Reals:
         from scipy.spatial import ConvexHull

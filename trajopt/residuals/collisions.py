@@ -16,13 +16,16 @@ from trajopt.dynamics.robot_expressions import RobotExpressions
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.kernels import Program
+from trajopt.residuals.link_bodies import LinkBodies
 from trajopt.residuals.link_slots import LinkSlots, in_joints
 from trajopt.residuals.multibody import ResidualModelMultibody
 from trajopt.residuals.scene_slots import SceneSlots
 from trajopt.robots.box import Box, check_size
+from trajopt.robots.distance_grid import in_one_table
 from trajopt.robots.placements import check_placement
-from trajopt.robots.round_bodies import Capsule, check_ends
+from trajopt.robots.round_bodies import Capsule, Sphere, check_ends
 from trajopt.robots.scene import Body, Scene
+from trajopt.robots.triangle_mesh import TriangleMesh
 from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import check_robot_state
 from trajopt.types import Ints, Reals
@@ -41,12 +44,13 @@ class ResidualModelCollisions(ResidualModelMultibody):
         state: State of a robot with collision geometry.
         scene: Obstacles in the world; none by default. The run-time parameters of an obstacle "table" are, in a
             constraint "collisions", "collisions.table", the centre (3,) of a sphere, the ends (2, 3) of a capsule or
-            the placement (3, 4) of a box in the world, and "collisions.table_radius" or, of a box, its sides
-            "collisions.table_size" (3,) [m]. An obstacle that is not there is far away.
+            the placement (3, 4) of a box or mesh in the world, and "collisions.table_radius" or, of a box, its sides
+            "collisions.table_size" (3,) [m]. An obstacle that is not there is far away. Near a mesh with a grid, a
+            capsule is a row of balls that contains it and is at most 3.1 % thicker.
         pairs: Largest number of pairs of links that have a row at a knot, >= 1 [-]. More than two pairs of the same two
             joints have one only if all others have.
-        obstacles: Largest number of rows at a knot for each link and the balls and capsules near it, and again for the
-            boxes near it, >= 1 [-]. Bodies count as one link if one joint carries them.
+        obstacles: Largest number of rows at a knot for each link and the balls and capsules near it, again for the
+            boxes and for the meshes near it, >= 1 [-]. Bodies count as one link if one joint carries them.
 
     Attributes:
         scene: The obstacles where they were at the construction; None without any.
@@ -68,21 +72,13 @@ class ResidualModelCollisions(ResidualModelMultibody):
         self._carriers, self._ends = in_joints(robot.model, shapes)
         self._radii = np.array([body.radius for body in shapes.bodies])
         joints = [joint for joint in np.unique(self._carriers).tolist() if joint]
-        links = {joint: np.flatnonzero(self._carriers == joint) for joint in joints}
-        bodies = np.column_stack([self._ends.reshape(-1, 6), self._radii])
         self._slots: dict[str, LinkSlots | SceneSlots] = {}
         if shapes.pairs:
             self._slots["pair"] = LinkSlots.of(robot, shapes, pairs)
-        for kind in ("round", "box"):
-            names = tuple(name for name, each in there.items() if isinstance(each, Box) == (kind == "box"))
-            if names and links:
-                self._slots[kind] = SceneSlots(
-                    names=names,
-                    points=tuple(_points_of(there[name]) for name in names),
-                    links=links,
-                    bodies=bodies,
-                    count=obstacles,
-                )
+        for kind in ("round", "box", "mesh"):
+            own = {name: each for name, each in there.items() if _kind(each) == kind}
+            if own and joints:
+                self._slots[kind] = self._scene_slots(own, joints, obstacles)
         if not self._slots:
             raise InvalidArgumentError(
                 f"state: expected a robot with links that may touch, got {robot.name!r}, whose collision shapes have "
@@ -98,11 +94,28 @@ class ResidualModelCollisions(ResidualModelMultibody):
             for kind, name in self._names.items()
         }
 
+    def _scene_slots(self, obstacles: Mapping[str, Body], joints: Sequence[int], count: int) -> SceneSlots:
+        """Slots of obstacles of one kind for the bodies that joints carry."""
+        meshes = [each.grid for each in obstacles.values() if isinstance(each, TriangleMesh)]
+        bodies = (LinkBodies.balls if meshes else LinkBodies.whole)(self._ends, self._radii)
+        carriers = self._carriers[bodies.owners]
+        grids, table = in_one_table(meshes) if meshes else (None, None)
+        return SceneSlots(
+            names=tuple(obstacles),
+            points=tuple(map(_points_of, obstacles.values())),
+            links={joint: np.flatnonzero(carriers == joint) for joint in joints},
+            bodies=bodies,
+            count=count,
+            grids=grids,
+            table=table,
+        )
+
     def _declare(self, name: str, obstacle: Body) -> None:
         """Declares the parameters of an obstacle; compiled code reads those of slots only."""
-        if isinstance(obstacle, Box):
+        if isinstance(obstacle, (Box, TriangleMesh)):
             self.parameter(name, obstacle.placement, unit="-, m", convert=check_placement)
-            self.parameter(f"{name}_size", obstacle.size, unit="m", convert=check_size)
+            if isinstance(obstacle, Box):
+                self.parameter(f"{name}_size", obstacle.size, unit="m", convert=check_size)
             return
         if isinstance(obstacle, Capsule):
             self.parameter(name, obstacle.points, unit="m", convert=_check_ends)
@@ -165,14 +178,15 @@ class ResidualModelCollisions(ResidualModelMultibody):
         program = Program("distances of collision shapes")
         points, own = SX.sym("points", 6, len(self._ends)), SX(ca.vertcat(SX(0, 1), *map(ca.vec, symbols.values())))
         inputs = [program.input(points.numel()), program.input(own.numel())]
-        thick = ca.vec(ca.vertcat(points, SX(self._radii).T))
-        (bodies,) = program.call(ca.Function("bodies", [ca.vec(points)], [thick]), inputs[0])
         for each in self._slots.values():
-            obstacles = None
-            if isinstance(each, SceneSlots):
+            known = each.bodies if isinstance(each, SceneSlots) else LinkBodies.whole(self._ends, self._radii)
+            numbers = ca.Function("bodies", [ca.vec(points)], [ca.vec(known.in_world(points))])
+            (bodies,) = program.call(numbers, inputs[0])
+            if isinstance(each, LinkSlots):
+                program.output(each.add_gaps(program, bodies))
+            else:
                 numbers = ca.Function("obstacles", [own], [each.symbols(symbols)])
-                (obstacles,) = program.call(numbers, inputs[1])
-            program.output(each.add_gaps(program, bodies, obstacles))
+                program.output(each.add_gaps(program, bodies, *program.call(numbers, inputs[1])))
         return program
 
     @property
@@ -205,7 +219,10 @@ class ResidualModelCollisions(ResidualModelMultibody):
         """Distances (n,) of bodies by their names; inf where the two have a row [m]. Arguments as in `filled`."""
         rows = [slots.has_row(values[self._names[kind]]) for kind, slots in self._slots.items()]
         hidden = np.where(np.concatenate(rows, axis=1), np.inf, np.concatenate(gaps, axis=1))
-        return dict(zip(self.labels(), hidden.T, strict=True))
+        least = dict[str, Reals]()
+        for label, own in zip(self.labels(), hidden.T, strict=True):  # a capsule has several balls near a mesh
+            least[label] = np.minimum(least[label], own) if label in least else own
+        return least
 
     def labels(self) -> list[str]:
         """Words for all pairs of bodies, in the order of the results of `distances_program`."""
@@ -228,8 +245,13 @@ class ResidualModelCollisions(ResidualModelMultibody):
         return self.filled(gaps, {**values, **{name: each[None] for name, each in self.off().items()}})
 
 
+def _kind(obstacle: Body) -> str:
+    """Kind of the slots of an obstacle."""
+    return "mesh" if isinstance(obstacle, TriangleMesh) else "box" if isinstance(obstacle, Box) else "round"
+
+
 def _points_of(obstacle: Body) -> int:
-    return 0 if isinstance(obstacle, Box) else len(obstacle.points)
+    return len(obstacle.points) if isinstance(obstacle, (Sphere, Capsule)) else 0
 
 
 def _check_radius(argument: str, value: Any) -> Reals:

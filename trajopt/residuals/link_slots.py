@@ -86,7 +86,7 @@ class LinkSlots:
         numbers[:, 0], numbers[:, -1] = -1.0, -FAR
         return numbers.ravel()
 
-    def add_gaps(self, program: Program, bodies: Array, obstacles: Array | None) -> Array:
+    def add_gaps(self, program: Program, bodies: Array) -> Array:
         """Adds the distances (pairs, 1) of all pairs [m], from the bodies, 7 numbers each; see `axis_gap`."""
         step = PairCalls.new(program, axis_gap(), bodies, bodies, [(i, j) for i, j in self.pairs.tolist()])
         program.add_step(step)

@@ -14,43 +14,53 @@ from casadi import SX
 from trajopt.dynamics.rates import rate_motions, rates_moving, velocities_of_rates
 from trajopt.dynamics.robot_expressions import RobotExpressions
 from trajopt.kernels import Array, PairCalls, Program
+from trajopt.kernels.tables import Table
+from trajopt.residuals.link_bodies import LinkBodies
 from trajopt.residuals.link_slots import FAR, ROUND_OFF
 from trajopt.residuals.nearest import in_place, nearest
 from trajopt.robots.box_distances import box_gap, segment_box
 from trajopt.robots.closest_points import axis_gap, closest_points, length_and_direction
+from trajopt.robots.distance_grid import WIDTH as GRID_WIDTH
+from trajopt.robots.distance_grid import grid_distance
+from trajopt.robots.distance_grid import off as no_grid
 from trajopt.types import Ints, Reals
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SceneSlots:
-    """Rows of each link for the nearest obstacles of one kind: those with an axis (balls, capsules), or boxes.
+    """Rows of each link for the nearest obstacles of one kind: those with an axis (balls, capsules), boxes, or meshes.
 
     The numbers of a slot are the index of its body and obstacle, the ends of the body's axis in the frame of its joint
-    and its radius, then the ends of the obstacle's axis and its radius, or the placement and the half sides of a box.
+    and its radius, then the numbers of the obstacle: the ends of its axis and its radius, the placement and the half
+    sides of a box, or the placement and the grid of a mesh, see `grid_distance`. Bodies near a mesh are balls.
 
     Attributes:
         names: Names of the obstacles.
-        points: Number of points of each obstacle: 1 of a ball, 2 of a capsule, 0 of a box.
+        points: Number of points of each obstacle: 1 of a ball, 2 of a capsule, 0 of others.
         links: Indices of the bodies of each link, by the joint that carries them.
-        bodies: Ends of the axis of each body in the frame of its joint, and its radius (bodies, 7) [m].
+        bodies: The bodies.
         count: Largest number of slots of a link [-].
+        grids: Numbers of the grid of each mesh (obstacles, 8); None for other obstacles.
+        table: Coefficients of these grids.
     """
 
     names: tuple[str, ...]
     points: tuple[int, ...]
     links: Mapping[int, Ints]
-    bodies: Reals
+    bodies: LinkBodies
     count: int
+    grids: Reals | None = None
+    table: Table | None = None
 
     @property
-    def boxes(self) -> bool:
-        """Whether the obstacles are boxes."""
-        return self.points[0] == 0
+    def kind(self) -> str:
+        """Kind of the obstacles: "round", "box" or "mesh"."""
+        return "round" if self.points[0] else "box" if self.grids is None else "mesh"
 
     @property
     def width(self) -> int:
         """Number of numbers of a slot [-]."""
-        return 23 if self.boxes else 15
+        return 8 + {"round": 7, "box": 15, "mesh": GRID_WIDTH}[self.kind]
 
     @property
     def _counts(self) -> list[int]:
@@ -67,27 +77,32 @@ class SceneSlots:
         return sum(self.counts.values())
 
     def numbers(self, values: Mapping[str, Reals]) -> Reals:
-        """Numbers of each obstacle (n, obstacles, 15 or 7), from the parameters of n knots by name."""
+        """Numbers of each obstacle (n, obstacles, width - 8), from the parameters of n knots by name."""
         columns = []
-        for name, points in zip(self.names, self.points):
-            place, size = values[name], values[f"{name}_size" if self.boxes else f"{name}_radius"]
-            if points == 2:
-                place = place.reshape(-1, 3, 2).transpose(0, 2, 1).reshape(-1, 6)
-            parts = [place, size / 2.0] if self.boxes else [np.tile(place, 3 - points), size]
+        for i, (name, points) in enumerate(zip(self.names, self.points)):
+            place = values[name]
+            if self.grids is not None:
+                parts = [place, np.tile(self.grids[i], (len(place), 1))]
+            elif self.kind == "box":
+                parts = [place, values[f"{name}_size"] / 2.0]
+            else:
+                ends = place.reshape(-1, 3, points).transpose(0, 2, 1).reshape(-1, 3 * points)
+                parts = [np.tile(ends, 3 - points), values[f"{name}_radius"]]
             columns.append(np.concatenate(parts, axis=1))
         return np.stack(columns, axis=1)
 
     def symbols(self, symbols: Mapping[str, SX]) -> SX:
         """Numbers of all obstacles in a column, from the symbols of their parameters by name; as `numbers`."""
         columns = list[SX]()
-        for name, points in zip(self.names, self.points):
-            place, size = symbols[name], symbols[f"{name}_size" if self.boxes else f"{name}_radius"]
-            place = (
-                ca.vec(place)
-                if self.boxes
-                else ca.vec(ca.repmat(place.T if points == 2 else ca.vec(place), 1, 3 - points))
-            )
-            columns += [place, size / 2.0 if self.boxes else size]
+        for i, (name, points) in enumerate(zip(self.names, self.points)):
+            place = symbols[name]
+            if self.grids is not None:
+                columns += [ca.vec(place), SX(self.grids[i])]
+            elif self.kind == "box":
+                columns += [ca.vec(place), symbols[f"{name}_size"] / 2.0]
+            else:
+                ends = place.T if points == 2 else ca.vec(place)
+                columns += [ca.vec(ca.repmat(ends, 1, 3 - points)), symbols[f"{name}_radius"]]
         return SX(ca.vertcat(*columns))
 
     def filled(self, gaps: Reals, values: Mapping[str, Reals], slots: Reals) -> Reals:
@@ -108,16 +123,18 @@ class SceneSlots:
         body = [own[each // len(self.names)] for own, each in zip(self.links.values(), chosen)]
         index = np.concatenate(chosen, axis=1)
         obstacle = numbers[np.arange(n)[:, None], index % len(self.names)]
-        parts = [index[:, :, None], self.bodies[np.concatenate(body, axis=1)], obstacle]
+        parts = [index[:, :, None], self.bodies.numbers[np.concatenate(body, axis=1)], obstacle]
         return np.concatenate(parts, axis=2).reshape(n, -1)
 
     def off(self) -> Reals:
         """Numbers of slots without an obstacle (size · width): a distance of about 1 km."""
         numbers = np.zeros((self.size, self.width))
         numbers[:, 0], numbers[:, 7] = -1.0, -FAR
+        if self.kind == "mesh":
+            numbers[:, 8:] = no_grid()
         return numbers.ravel()
 
-    def add_gaps(self, program: Program, bodies: Array, obstacles: Array | None) -> Array:
+    def add_gaps(self, program: Program, bodies: Array, obstacles: Array) -> Array:
         """Adds the distances (bodies · obstacles, 1) of the bodies of all links, link by link [m].
 
         Args:
@@ -125,8 +142,7 @@ class SceneSlots:
             bodies: The bodies in the world, 7 numbers each; see `axis_gap`.
             obstacles: Numbers of the obstacles, one after the other.
         """
-        assert obstacles is not None
-        function = box_gap() if self.boxes else axis_gap()
+        function = axis_gap() if self.kind == "round" else box_gap() if self.table is None else mesh_gap(self.table)
         pairs = [(i, j) for own in self.links.values() for i in own.tolist() for j in range(len(self.names))]
         step = PairCalls.new(program, function, bodies, obstacles, pairs)
         program.add_step(step)
@@ -134,12 +150,13 @@ class SceneSlots:
 
     def indices(self) -> Ints:
         """Index of the body of each distance, and -1 for its obstacle (bodies · obstacles, 2)."""
-        own = np.repeat(np.concatenate(list(self.links.values())), len(self.names))
+        own = self.bodies.owners[np.repeat(np.concatenate(list(self.links.values())), len(self.names))]
         return np.stack([own, np.full(len(own), -1)], axis=1)
 
     def labels(self, names: Sequence[str]) -> list[str]:
         """Words for all bodies and obstacles, from the names of the bodies."""
-        return [f"{names[i]} and {name}" for own in self.links.values() for i in own.tolist() for name in self.names]
+        owners = [names[i] for own in self.links.values() for i in self.bodies.owners[own].tolist()]
+        return [f"{owner} and {name}" for owner in owners for name in self.names]
 
     def labels_of(self, slots: Reals, names: Sequence[str]) -> list[list[str]]:
         """Words for the body and obstacle of each slot, from numbers (n, size · width); empty for a slot without."""
@@ -173,16 +190,37 @@ class SceneSlots:
             for _ in range(count):
                 numbers = next(columns)
                 points = rotation @ ca.reshape(numbers[1:7], 3, 2) + position
-                distance, wrench = _gap(self.boxes)(points, numbers[8:])
+                distance, wrench = self._gap(points, numbers[8:])
                 rates = SX(motions.shape[1], 1)
                 rates[moved] = motions[:, moved].T @ wrench
                 distances.append(distance - numbers[7])
                 derivatives.append(rates.T @ coefficients)
         return SX(ca.vertcat(*distances)), SX(ca.vertcat(*derivatives))
 
+    @functools.cached_property
+    def _gap(self) -> ca.Function:
+        return _axis_gap(self.kind == "box") if self.table is None else _ball_gap(self.table)
+
+
+def mesh_gap(table: Table) -> ca.Function:
+    """(ends (6,) of the axis of a ball, which are equal, and radius, numbers of a mesh) -> distance of the two [m]."""
+    body, mesh = SX.sym("body", 7), SX.sym("mesh", GRID_WIDTH)
+    return ca.Function("mesh_gap", [body, mesh], [grid_distance(body[:3], mesh, table, derivatives=False) - body[6]])
+
+
+def _ball_gap(table: Table) -> ca.Function:
+    """(ends (3, 2), which are equal, numbers of a mesh) -> distance, and the wrench of its derivative (6,)."""
+    ends, numbers = SX.sym("ends", 3, 2), SX.sym("mesh", GRID_WIDTH)
+    point = SX.sym("point", 3)
+    distance = grid_distance(point, numbers, table)
+    slope = ca.gradient(distance, point)
+    wrench = ca.vertcat(slope, ca.cross(point, slope))
+    found = ca.Function("at", [point, numbers], [distance, wrench])
+    return ca.Function("gap", [ends, numbers], found.call([ends[:, 0], numbers]))
+
 
 @functools.cache
-def _gap(boxes: bool) -> ca.Function:
+def _axis_gap(boxes: bool) -> ca.Function:
     """(ends (3, 2), numbers of an obstacle) -> distance from the axis, and the wrench of its derivative (6,)."""
     ends = SX.sym("ends", 3, 2)
     if boxes:

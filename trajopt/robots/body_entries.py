@@ -23,9 +23,14 @@ def entry_of(body: Box | Sphere | Capsule) -> dict[str, Any]:
     kind = next(kind for kind, (own, _) in KINDS.items() if isinstance(body, own))
     values = {name: getattr(body, name) for name in KINDS[kind][1]}
     if isinstance(body, Box):
-        turn = pin.Quaternion(np.asarray(body.placement)[:, :3]).coeffs()
-        values["placement"] = [*np.asarray(body.placement)[:, 3], *turn]
+        values["placement"] = entry_placement(body.placement)
     return {"type": kind, **{name: np.asarray(value).tolist() for name, value in values.items()}}
+
+
+def entry_placement(placement: Any) -> list[float]:
+    """Position and quaternion xyzw (7,) of a placement (3, 4)."""
+    turn = pin.Quaternion(np.asarray(placement)[:, :3]).coeffs()
+    return [*np.asarray(placement)[:, 3].tolist(), *turn.tolist()]
 
 
 def body_of(entry: dict[str, Any]) -> Box | Sphere | Capsule:

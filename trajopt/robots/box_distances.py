@@ -37,8 +37,11 @@ def segment_box(start: SX, end: SX, half: SX) -> Contact:
     """Distance of a segment with ends (3,), which may coincide, from a box with half sides `half` (3,)."""
     along = end - start
     gap, share = _nearest_of_segment(start, along, half)
-    point = start + share * along
-    return _outside_or_inside(gap, point, _first_largest(_axes_of_segment(start, end, half)))
+    length = ca.norm_2(gap)
+    outside = length, gap * (1.0 / ca.fmax(length, TOUCHING)), share
+    inside = _overlap_of_segment(start, along, half)
+    distance, normal, share = (ca.if_else(length > TOUCHING, *both) for both in zip(outside, inside))
+    return distance, normal, start + share * along
 
 
 def box_box(rotation: SX, position: SX, half: SX, own_half: SX) -> Contact:
@@ -81,36 +84,50 @@ def box_gap() -> ca.Function:
 def _nearest_of_segment(start: SX, along: SX, half: SX) -> tuple[SX, SX]:
     """Gap (3,) from a box to a segment, and the share of the segment at which it is.
 
-    Half the derivative of the squared distance by the share is monotonic and piecewise linear. It bends where a
-    coordinate reaches a side, so that its zero lies between two neighbours of these six shares.
+    Half the derivative of the squared distance by the share s is monotonic and piecewise linear: the sum of
+    a² (s - s'), where a is a component of the segment and s' the nearest share within a coordinate's sides. It bends
+    where a coordinate reaches a side, so that its zero lies between two neighbours of these six shares.
     """
     inverse = 1.0 / ca.if_else(along == 0.0, 1.0, along)
+    sides = (-half - start) * inverse, (half - start) * inverse
+    ends = list(zip(*(ca.vertsplit(each) for each in (along**2, ca.fmin(*sides), ca.fmax(*sides)))))
+
+    def rate(share: SX, terms: list[tuple[SX, ...]]) -> SX:
+        return SX(sum(square * (share - ca.fmin(ca.fmax(share, first), last)) for square, first, last in terms))
+
     lower, upper = SX(0), SX(1)
-    for bend in ca.vertsplit(ca.vertcat((-half - start) * inverse, (half - start) * inverse)):
-        share = ca.fmin(ca.fmax(bend, 0.0), 1.0)
-        before = ca.dot(along, _beyond(start + share * along, half)) <= 0.0
-        lower, upper = ca.fmax(lower, ca.if_else(before, share, 0.0)), ca.fmin(upper, ca.if_else(before, 1.0, share))
-    falling, rising = (ca.dot(along, _beyond(start + share * along, half)) for share in (lower, upper))
+    for axis in range(3):
+        for bend in ends[axis][1:]:
+            before = rate(bend, [*ends[:axis], *ends[axis + 1 :]]) <= 0.0
+            lower, upper = ca.fmax(lower, ca.if_else(before, bend, 0.0)), ca.fmin(upper, ca.if_else(before, 1.0, bend))
+    lower, upper = ca.fmin(lower, 1.0), ca.fmax(upper, 0.0)
+    falling, rising = rate(lower, ends), rate(upper, ends)
     share = lower - falling * (upper - lower) / ca.fmax(rising - falling, NO_LENGTH)
     share = ca.fmin(ca.fmax(share, lower), upper)
     return _beyond(start + share * along, half), share
 
 
-def _axes_of_segment(start: SX, end: SX, half: SX) -> Iterable[Contact]:
-    """Signed distance along each normal of a face, and each common normal of the segment and an edge."""
-    along, middle = end - start, (start + end) / 2
-    for i, axis in enumerate(AXES):
-        sign = _sign(middle[i])
-        point = ca.if_else(sign * along[i] >= 0.0, start, end)
-        yield sign * point[i] - half[i], sign * axis, point
-    for axis in AXES:
-        normal = _unit(ca.cross(along, axis))
-        sign = _sign(ca.dot(normal, middle))
-        corner = sign * _sign(normal) * half
-        flat, offset = along * (1 - axis), (corner - start) * (1 - axis)
-        share = ca.dot(flat, offset) / ca.fmax(ca.dot(flat, flat), NO_LENGTH)
-        length = sign * ca.dot(normal, middle) - ca.dot(ca.fabs(normal), half)
-        yield _if_axis(normal, length), sign * normal, start + share * along
+def _overlap_of_segment(start: SX, along: SX, half: SX) -> Contact:
+    """Signed distance and normal along that normal of a face, or common normal with an edge, for which it is largest.
+
+    Instead of a point, it returns the share of the segment at which this is.
+    """
+    middle, reach = start + 0.5 * along, ca.fabs(along)
+    lengths = ca.vertsplit(ca.fabs(middle) - 0.5 * reach - half)
+    for i, j in ((1, 2), (2, 0), (0, 1)):  # edges along x, y and z
+        square = along[i] ** 2 + along[j] ** 2
+        apart = ca.fabs(along[j] * middle[i] - along[i] * middle[j]) - reach[j] * half[i] - reach[i] * half[j]
+        lengths.append(ca.if_else(square > NO_LENGTH, apart / ca.sqrt(ca.fmax(square, NO_LENGTH)), NOWHERE))
+    best, index = lengths[0], SX(0)
+    for k, length in enumerate(lengths[1:], start=1):
+        best, index = ca.fmax(best, length), ca.if_else(length > best, float(k), index)
+    face, edge = (ca.vertcat(*(index == float(first + k) for k in range(3))) for first in (0, 3))
+    normal = face + ca.cross(along, edge)
+    normal = normal * (_sign(ca.dot(normal, middle)) / ca.sqrt(ca.fmax(ca.dot(normal, normal), NO_LENGTH)))
+    flat, offset = along * (1 - edge), (_sign(normal) * half - start) * (1 - edge)
+    share = ca.dot(flat, offset) / ca.fmax(ca.dot(flat, flat), NO_LENGTH)
+    deeper = ca.dot(normal, along) < 0.0  # of a face: the end
+    return best, normal, SX(ca.if_else(index > 2.5, share, deeper))
 
 
 def _axes_of_boxes(rotation: SX, position: SX, half: SX, own_half: SX) -> Iterable[Contact]:
@@ -177,7 +194,7 @@ def _if_axis(normal: SX, length: SX) -> SX:
 
 def _sign(value: SX) -> SX:
     """1 or -1, also at 0."""
-    return SX(ca.if_else(value >= 0.0, 1.0, -1.0))
+    return SX(2.0 * (value >= 0.0) - 1.0)
 
 
 def _signs(n: int) -> list[tuple[float, ...]]:

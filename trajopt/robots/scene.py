@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from types import MappingProxyType
 from typing import Any, Self
@@ -20,7 +20,7 @@ from trajopt.robots.scene_file import obstacles_as_text, read_obstacles
 from trajopt.robots.shapes import Shape
 from trajopt.robots.triangle_mesh import TriangleMesh
 
-Body = Sphere | Capsule | Box
+Body = Sphere | Capsule | Box | TriangleMesh
 FAR = 100.0  # coordinate beyond which an obstacle counts as one in millimetres [m]
 
 
@@ -31,16 +31,17 @@ class Scene(Immutable):
     move, come or go compile nothing; see `ResidualModelCollisions`.
 
     Args:
-        obstacles: Obstacles by name, each an identifier such as "table". A TriangleMesh "shelf" becomes its bodies, as
-            "shelf_0", "shelf_1" and so on.
+        obstacles: Obstacles by name, each an identifier such as "table". A TriangleMesh "shelf" without a grid becomes
+            its bodies, as "shelf_0", "shelf_1" and so on.
 
     Raises:
         InvalidArgumentError: There is no obstacle, a name is not an identifier, an obstacle is on a frame or of
             another type, or it is so large or far away that it is not in metres.
     """
 
-    def __init__(self, obstacles: Mapping[str, Body | TriangleMesh]) -> None:
-        checked = _with_bodies(check_mapping("obstacles", obstacles, 'write {"table": Box([1.0, 0.6, 0.05])}'))
+    def __init__(self, obstacles: Mapping[str, Body]) -> None:
+        given = check_mapping("obstacles", obstacles, 'write {"table": Box([1.0, 0.6, 0.05])}')
+        checked = bodies_of(given, lambda each: isinstance(each, TriangleMesh) and each.cell is None)
         if not checked:
             raise InvalidArgumentError(
                 "obstacles: expected at least one obstacle, got none; pass collisions=True for the robot alone"
@@ -51,7 +52,7 @@ class Scene(Immutable):
 
     @property
     def obstacles(self) -> Mapping[str, Body]:
-        """The obstacles by name, read-only; those of a mesh are its bodies."""
+        """The obstacles by name, read-only; those of a mesh without a grid are its bodies."""
         return MappingProxyType(self._obstacles)
 
     def __getitem__(self, name: str) -> Body:
@@ -63,8 +64,8 @@ class Scene(Immutable):
         return len(self._obstacles)
 
     def solids(self) -> tuple[Shape, ...]:
-        """The obstacles as solids on the frame "universe", for pictures."""
-        return tuple(solid(obstacle) for obstacle in self._obstacles.values())
+        """The obstacles as solids on the frame "universe"; those of a mesh are its bodies."""
+        return tuple(solid(body) for body in bodies_of(self._obstacles).values())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
@@ -74,11 +75,11 @@ class Scene(Immutable):
         table: {type: box, size: [1.0, 0.6, 0.05], placement: [0.5, 0.0, 0.2]}
         ball: {type: sphere, radius: 0.1, center: [0.4, 0.0, 0.5]}
         post: {type: capsule, radius: 0.03, start: [0.3, 0.3, 0.0], end: [0.3, 0.3, 0.6]}
-        shelf: {type: mesh, file: shelf.stl, scale: 0.001, placement: [0.7, 0.0, 0.0]}
+        shelf: {type: mesh, file: shelf.stl, scale: 0.001, placement: [0.7, 0.0, 0.0], cell: 0.01}
         ```
 
         The placement of a box or mesh is its position, or position and quaternion xyzw. The file of a mesh is relative
-        to the folder of this one.
+        to the folder of this one; instead of `file` it may have `triangles`.
 
         Args:
             path: The file.
@@ -90,7 +91,7 @@ class Scene(Immutable):
         return cls(read_obstacles(path))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes a .json or .yaml file that `load` reads; of a mesh it has the bodies.
+        """Writes a .json or .yaml file that `load` reads; of a mesh it has the bodies, or the triangles and the cell.
 
         Raises:
             InvalidArgumentError: The file cannot be written.
@@ -106,7 +107,7 @@ ObstaclesLike = npt.ArrayLike | Scene | Body | Sequence[Body]
 """Obstacles of a picture: a scene, bodies, or rows (x, y, radius) or (x, y, z, radius) [m]."""
 
 
-def solid(obstacle: Body) -> Shape:
+def solid(obstacle: Sphere | Capsule | Box) -> Shape:
     """An obstacle as a solid on the frame "universe"."""
     link = "universe" if obstacle.frame is None else obstacle.frame
     if isinstance(obstacle, Box):
@@ -115,12 +116,17 @@ def solid(obstacle: Body) -> Shape:
     return round_solid(obstacle, link)
 
 
-def _with_bodies(obstacles: Mapping[Any, Any]) -> dict[Any, Any]:
-    """The obstacles, with the bodies of each mesh in its place."""
+def bodies_of(obstacles: Mapping[Any, Any], replaced: Callable[[Any], bool] | None = None) -> dict[Any, Any]:
+    """The obstacles, with the bodies of each mesh in its place.
+
+    Args:
+        obstacles: The obstacles by name.
+        replaced: Whether an obstacle is a mesh to replace; all meshes by default.
+    """
     found = dict[Any, Any]()
     for name, obstacle in obstacles.items():
         bodies = {name: obstacle}
-        if isinstance(obstacle, TriangleMesh):
+        if isinstance(obstacle, TriangleMesh) if replaced is None else replaced(obstacle):
             bodies = {f"{name}_{i}": body for i, body in enumerate(obstacle.bodies)}
         twice = sorted(set(found) & set(bodies))
         if twice:
@@ -136,17 +142,18 @@ def _check(name: Any, obstacle: Any) -> None:
     if not check_text("obstacles", name, such_as="table").isidentifier():
         raise InvalidArgumentError(f"obstacles: expected identifiers such as 'table' as names, got {name!r}")
     where = f"obstacles[{name!r}]"
-    if not isinstance(obstacle, (Sphere, Capsule, Box)):
+    if not isinstance(obstacle, Body):
         raise InvalidArgumentError(
             f"{where}: expected a Sphere, a Capsule, a Box or a TriangleMesh, got {shown(obstacle)}"
         )
-    if obstacle.frame is not None:
+    if not isinstance(obstacle, TriangleMesh) and obstacle.frame is not None:
         raise InvalidArgumentError(
             f"{where}: expected an obstacle that is fixed in the world, got one on frame {obstacle.frame!r}; add it to "
             "the robot with with_collision_shapes"
         )
-    numbers = [obstacle.size, obstacle.placement] if isinstance(obstacle, Box) else [obstacle.radius, obstacle.points]
-    largest = max(float(np.abs(np.asarray(each)).max()) for each in numbers)
+    names = ("size", "placement", "radius", "points")
+    numbers = [np.ravel(getattr(obstacle, each)) for each in names if hasattr(obstacle, each)]
+    largest = float(np.abs(np.concatenate(numbers)).max())
     if largest > FAR:
         raise InvalidArgumentError(
             f"{where}: expected metres, got a number of {largest:g}, {largest / FAR:.3g} times the largest allowed; "

@@ -11,14 +11,14 @@ from trajopt.checks import check_path, check_text, shape_of
 from trajopt.errors import InvalidArgumentError, TrajoptError, shown
 from trajopt.files import MALFORMED
 from trajopt.objects.extras import Extra
-from trajopt.robots.body_entries import KINDS, body_of, entry_of
+from trajopt.robots.body_entries import KINDS, body_of, entry_of, entry_placement
 from trajopt.robots.box import Box
 from trajopt.robots.round_bodies import Capsule, Sphere
 from trajopt.robots.triangle_mesh import TriangleMesh
 
 YAML = Extra("a scene in a .yaml file", "pyyaml", "plan", "or write a .json file")
-MESH = ("file", "placement", "scale", "waste")
-"""Arguments of a mesh, whose file is relative to that of the scene."""
+MESH = ("file", "triangles", "placement", "scale", "waste", "cell")
+"""Arguments of a mesh: a file relative to that of the scene, or corners of triangles."""
 FORM = '{"table": {"type": "box", "size": [1.0, 0.6, 0.05], "placement": [0.5, 0.0, 0.2]}}'
 
 
@@ -45,10 +45,17 @@ def read_obstacles(path: Any) -> dict[str, Any]:
     return {name: _obstacle(str(path), name, entry) for name, entry in data.items()}
 
 
-def obstacles_as_text(obstacles: Mapping[str, Box | Sphere | Capsule]) -> str:
+def obstacles_as_text(obstacles: Mapping[str, Box | Sphere | Capsule | TriangleMesh]) -> str:
     """Text in JSON, which is YAML as well, that `read_obstacles` reads."""
-    lines = [f"  {json.dumps(name)}: {json.dumps(entry_of(obstacle))}" for name, obstacle in obstacles.items()]
+    entries = {name: _mesh(it) if isinstance(it, TriangleMesh) else entry_of(it) for name, it in obstacles.items()}
+    lines = [f"  {json.dumps(name)}: {json.dumps(entry)}" for name, entry in entries.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _mesh(mesh: TriangleMesh) -> dict[str, Any]:
+    """Entry of a mesh with a grid."""
+    triangles = mesh.triangles.tolist()
+    return {"type": "mesh", "triangles": triangles, "placement": entry_placement(mesh.placement), "cell": mesh.cell}
 
 
 def _obstacle(path: str, name: Any, entry: Any) -> Any:
@@ -70,8 +77,10 @@ def _obstacle(path: str, name: Any, entry: Any) -> Any:
     try:
         if kind != "mesh":
             return body_of({"type": kind, **values})
-        file = check_text("file", values.pop("file", None), such_as="shelf.stl")
-        return TriangleMesh(Path(path).parent / file, **values)
+        surface = values.pop("triangles", None)
+        if surface is None:
+            surface = Path(path).parent / check_text("file", values.pop("file", None), such_as="shelf.stl")
+        return TriangleMesh(surface, **values)
     except (TrajoptError, TypeError) as error:
         raise InvalidArgumentError(f"path: obstacle {name!r} of {path!r}: {error}") from error
 

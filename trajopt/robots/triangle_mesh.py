@@ -19,6 +19,7 @@ from trajopt.files import MALFORMED
 from trajopt.objects.immutable import Immutable
 from trajopt.robots.body_entries import body_of, entry_of
 from trajopt.robots.box import Box
+from trajopt.robots.distance_grid import DistanceGrid, check_grid
 from trajopt.robots.placements import check_placement
 from trajopt.robots.round_bodies import Capsule, Sphere
 from trajopt.types import Reals
@@ -27,10 +28,14 @@ LARGEST = 100.0  # side of a mesh beyond which it counts as one in millimetres [
 
 
 class TriangleMesh(Immutable):
-    """A surface of triangles among the obstacles of a Scene, as boxes, capsules and spheres around its parts.
+    """A surface of triangles among the obstacles of a Scene: bodies around its parts, or a grid of its distances.
 
-    Triangles with common corners are one part. A part becomes a box, or up to six capsules and spheres. These bodies
-    contain the whole surface, so distances are never larger than those of the mesh. They are kept in the disk cache.
+    Without `cell`, triangles with common corners are one part, which becomes a box, or up to six capsules and spheres.
+    They contain the whole surface, so distances are never larger than those of the mesh.
+
+    With `cell`, a closed mesh keeps its shape: its signed distances at the points of a grid, between which cubic
+    B-splines interpolate, are exact within a cell (measured: 0.3 cells at edges, 0.1 elsewhere) up to 10 cm from the
+    box around the mesh. Beyond, distances are up to an eighth larger. Bodies and grids are kept in the disk cache.
 
     Args:
         surface: A file that Coal reads, such as .stl, .obj or .dae; or corners of triangles (m, 3, 3), m >= 1, in the
@@ -40,13 +45,17 @@ class TriangleMesh(Immutable):
         scale: Factor of all coordinates, > 0; 0.001 for a file in millimetres [-].
         waste: A part gets capsules instead of a box only if the 95th percentile of the gaps between the box and the
             part exceeds this, and up to six while theirs does, > 0 [m].
+        cell: Distance of neighbouring points of the grid, > 0; None for bodies. A mesh has at most 4,000,000 points,
+            which take 32 MB and half a minute [m].
 
     Attributes:
         triangles: Corners of the triangles (m, 3, 3), in the axes of the mesh [m].
         placement: Placement in the world (3, 4): rotation and position [m].
+        cell: Cell of the grid; None without a grid [m].
 
     Raises:
-        InvalidArgumentError: The file cannot be read, there is no triangle, or the mesh is not in metres.
+        InvalidArgumentError: The file cannot be read, there is no triangle, or the mesh is not in metres. For a grid,
+            the mesh is not closed or inside out, or there would be too many points or less than one cell.
     """
 
     def __init__(
@@ -56,6 +65,7 @@ class TriangleMesh(Immutable):
         placement: Any = None,
         scale: float = 1.0,
         waste: float = 0.02,
+        cell: float | None = None,
     ) -> None:
         factor, self._waste = check_positive("scale", scale), check_positive("waste", waste, unit="m")
         self.placement = check_placement("placement", np.eye(4) if placement is None else placement)
@@ -67,6 +77,22 @@ class TriangleMesh(Immutable):
                 f"surface: expected metres, got a mesh of {largest:.3g} m, {largest / LARGEST:.3g} times the largest "
                 "allowed; pass scale=0.001 for millimetres"
             )
+        self.cell = None if cell is None else check_positive("cell", cell, unit="m")
+        if self.cell is not None:
+            check_grid(self.triangles, self.cell)
+
+    @functools.cached_property
+    def grid(self) -> DistanceGrid:
+        """The distances, in the axes of the mesh; see `cell`.
+
+        Raises:
+            InvalidArgumentError: The mesh has no `cell`, or a part of it is inside out.
+        """
+        if self.cell is None:
+            raise InvalidArgumentError(
+                "cell: expected a number > 0 for a grid, got None; pass TriangleMesh(..., cell=0.01)"
+            )
+        return DistanceGrid.of(self.triangles, self.cell)
 
     @functools.cached_property
     def bodies(self) -> tuple[Box | Capsule | Sphere, ...]:
@@ -91,10 +117,11 @@ class TriangleMesh(Immutable):
         Raises:
             InvalidArgumentError: It is no placement.
         """
-        return TriangleMesh(self.triangles, placement=placement, waste=self._waste)
+        return TriangleMesh(self.triangles, placement=placement, waste=self._waste, cell=self.cell)
 
     def __repr__(self) -> str:
-        return f"TriangleMesh({len(self.triangles)} triangles, {len(self.bodies)} bodies)"
+        how = f"{len(self.bodies)} bodies" if self.cell is None else f"grid of {self.cell:g} m"
+        return f"TriangleMesh({len(self.triangles)} triangles, {how})"
 
 
 def _triangles(surface: Any) -> Reals:

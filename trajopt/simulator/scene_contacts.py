@@ -10,14 +10,16 @@ import numpy as np
 from trajopt.checks import check_instance, check_texts
 from trajopt.errors import InvalidArgumentError
 from trajopt.robots import Robot, Scene
+from trajopt.robots.scene import bodies_of
 from trajopt.simulator.contact import MDPContact
 
 
 def scene_contacts(robot: Robot, scene: Scene, frames: Sequence[str], **options: Any) -> list[MDPContact]:
     """Contacts of the collision shapes on frames of a robot with each obstacle of a scene.
 
-    A sphere of `robot.collision_shapes`, and a ball at either end of a capsule, touches each obstacle as a surface. So
-    the robot and the scene of `ConstraintStack.of_robot(..., collisions=scene)` also serve a `Simulator`.
+    A sphere of `robot.collision_shapes`, and a ball at either end of a capsule, touches each obstacle as a surface; of
+    a mesh it touches the bodies around its parts. So the robot and the scene of `ConstraintStack.of_robot(...,
+    collisions=scene)` also serve a `Simulator`.
 
     ```python
     contacts = scene_contacts(robot, scene, ["panda_hand"], friction=0.5)
@@ -39,7 +41,7 @@ def scene_contacts(robot: Robot, scene: Scene, frames: Sequence[str], **options:
     """
     check_instance("robot", robot, Robot, "use load_robot")
     check_instance("scene", scene, Scene)
-    contacts = list[MDPContact]()
+    contacts, bodies = list[MDPContact](), bodies_of(scene.obstacles)
     for frame in check_texts("frames", frames):
         robot.frame_id(frame)
         balls = [(body.radius, c) for body in robot.collision_shapes.bodies if body.frame == frame for c in body.points]
@@ -49,7 +51,7 @@ def scene_contacts(robot: Robot, scene: Scene, frames: Sequence[str], **options:
                 f"frames: expected frames with collision shapes, got {frame!r}; there are {', '.join(shapes)}"
             )
         for i, (radius, centre) in enumerate(balls):
-            for name, obstacle in scene.obstacles.items():
+            for name, obstacle in bodies.items():
                 own = {"name": f"{frame.replace('.', '_')}_{i}_{name}", **options}
                 contacts.append(MDPContact(frame, np.asarray(centre), radius, obstacle, **own))
     return contacts

@@ -267,10 +267,17 @@ def _at_knots(solution: Solution, rows: ConstraintRows, flags: npt.NDArray[np.bo
     knots = np.flatnonzero(flags.any(axis=1))
     if not len(knots):
         return []
-    which = f"{_rows_of(rows, flags)} " if len(rows.rows) > 1 else ""
+    which = f"{_torques(solution, rows)}{_rows_of(rows, flags)} " if len(rows.rows) > 1 else ""
     total = len(rows.knots)
     note = _impulses(solution, rows, flags)
     return [f"{which}{words} at {len(knots)} of {total} knot{'' if total == 1 else 's'} ({runs(knots)}{note})"]
+
+
+def _torques(solution: Solution, rows: ConstraintRows) -> str:
+    """Text that says that rows on motors are torques where controls are accelerations; empty elsewhere."""
+    inverse = any(name.startswith("a:") for name in solution.control_names)
+    joints = solution.robot.joint_names if solution.robot is not None else ()
+    return "torques of " if inverse and set(rows.units) <= set(FORCES) and set(rows.rows) <= set(joints) else ""
 
 
 def _impulses(solution: Solution, rows: ConstraintRows, flags: npt.NDArray[np.bool_]) -> str:

@@ -47,7 +47,7 @@ from trajopt.analysis.basics import time_words as knot_time
 from trajopt.analysis.constraints import named_rows
 from trajopt.analysis.contradictions import FROM_START
 from trajopt.analysis.flight import flight_words
-from trajopt.analysis.gaps import no_motion
+from trajopt.analysis.gaps import infeasibility, no_motion
 from trajopt.analysis.moved import moved_words
 from trajopt.analysis.reached import friction_words, sunk_words
 from trajopt.analysis.report import tipping_words, tips
@@ -69,6 +69,7 @@ STATIONARY = 1e-6
 """Largest decrease of the cost by changing a control by its size or 1, relative to the cost or 1, at an optimum [-]."""
 MOST_OPTIMA = 6
 """Largest number of listed optima."""
+_NONE_FEASIBLE = "; none keeps dynamics and constraints, the least violation is"
 
 
 def explain(solution: Solution) -> str:
@@ -127,15 +128,8 @@ def _optima(solution: Solution) -> list[str]:
     optima = [f"  optima: {', '.join(words)}{f' and {more} more' if more > 0 else ''}"] if words else []
     ends = [f"{count} {_end(name)}{_lowest(name, cost)}" for name, count, cost in solution.ends]
     total, kept = sum(end[1] for end in solution.ends), any(np.isfinite(end[2]) for end in solution.ends)
-    least = "" if kept or solution.problem is None else _least_violation(solution)
+    least = "" if kept or not ends or solution.problem is None else f"{_NONE_FEASIBLE} {infeasibility(solution):.3g}"
     return [*([f"  of {total} starts: {', '.join(ends)}{least}"] if ends else []), *optima]
-
-
-def _least_violation(solution: Solution) -> str:
-    """Text for the violation of the best of several starts, where none keeps dynamics and constraints."""
-    sizes = [np.abs(solution.gaps()), *solution.violations().values()]
-    left = max(float(np.nanmax(size, initial=0.0)) for size in sizes)
-    return f"; none keeps dynamics and constraints, the least violation is {left:.3g}"
 
 
 def _end(name: str) -> str:

@@ -25,7 +25,7 @@ _REACH = 0.15  # margin of planes around a motion, relative to its largest exten
 
 
 class Obstacles(Layer):
-    """Balls, capsules, boxes and upright cylinders, at their current positions.
+    """Balls, capsules, boxes, meshes and upright cylinders, at their current positions.
 
     Args:
         scene: viser's scene.
@@ -49,6 +49,10 @@ class Obstacles(Layer):
     def _add(self, name: str, each: Obstacle) -> tuple[Any, list[Any]]:
         """Adds an obstacle: a rod, cylinder or box if it has one, and its balls, all of radius or side 1."""
         color = rgb(PALETTE[4])
+        if each.triangles is not None:
+            corners = each.triangles.reshape(-1, 3)
+            faces = np.arange(len(corners)).reshape(-1, 3)
+            return self.scene.add_mesh_simple(f"{name}/mesh", corners, faces, color=color, side="double", **_LOOK), []
         if each.box:
             return self.scene.add_box(f"{name}/box", color, (1.0, 1.0, 1.0), **_LOOK), []
         if each.upright:
@@ -73,6 +77,10 @@ class Obstacles(Layer):
             handle.visible = shown
         if not shown:
             return
+        if each.triangles is not None:
+            turn = pin.Quaternion((points[1:] - points[0]).T).normalized()
+            rod.position, rod.wxyz = tuple(points[0]), (turn.w, turn.x, turn.y, turn.z)
+            return
         if each.box:
             sides = points[[4, 2, 1]] - points[0]
             lengths = np.linalg.norm(sides, axis=1)
@@ -89,7 +97,7 @@ class Obstacles(Layer):
             rod.scale = (radius, radius, float(np.linalg.norm(along)))
 
     def points(self) -> Reals:
-        ends = [each.points + sign * each.radii[:, None, None] for each, _ in self._shown for sign in (-1.0, 1.0)]
+        ends = [each.outer + sign * each.radii[:, None, None] for each, _ in self._shown for sign in (-1.0, 1.0)]
         every = np.concatenate([np.zeros((0, 3)), *(e.reshape(-1, 3) for e in ends)])
         every[:, 2] = np.where(np.isnan(every[:, 2]), self._span[0], every[:, 2])
         motion = self.film.skeleton.points.reshape(-1, 3)
