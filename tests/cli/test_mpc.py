@@ -52,7 +52,7 @@ def test_it_runs_and_reports(received):
     assert result.exit_code == 0, result.output
     log = received.case.simulate()
     assert row(result.output, "loop") == "1 s in 10 steps of 100 ms, real-time, 15 knots over 1.5 s"
-    assert row(result.output, "cost") == f"{log.cost:.6g}"
+    assert row(result.output, "cost") == f"{log.cost:.6g}, of the plant's motion by the controller's running costs"
     assert row(result.output, "pushes") == "Push(time=0.3, value=[0, -0.5])"
     assert row(result.output, "distance") == f"{abs(log.xs[-1, 0] - 1.0):.3f} m"
     assert "99 % of steps below" in row(result.output, "times")
