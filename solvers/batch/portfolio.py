@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 SPREADS = (0.3, 1.0)
 """Sizes of random guesses, in turns: states in tangent space [-]."""
 MANY = 64
-"""Number of starts from which on lanes are faster than one start after the other: an iteration of all lanes costs
-Python 1 ms, and the slowest start has many."""
+"""Number of starts from which on lanes are faster than one start after the other: an iteration of few lanes takes ten
+times as long as that of one solve, and the slowest start has many."""
 SAME = 1e-6
 """Costs that differ by less, relative to the larger one, are the same optimum; smaller violations are none [-]."""
 

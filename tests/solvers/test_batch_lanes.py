@@ -13,8 +13,9 @@ import pytest
 
 import trajopt
 from trajopt import SolutionBatch, problems
-from trajopt.kernels import get_num_threads, set_num_threads
+from trajopt.kernels import get_num_threads, lane_count, set_num_threads
 from trajopt.solvers import DDPOptions, FDDPOptions, SolverDDP, SolverFDDP
+from trajopt.solvers.batch.rows import BatchRows
 from trajopt.solvers.batch.solve import Watch
 from trajopt.solvers.ddp.lanes import solve as lanes
 from trajopt.solvers.ddp.lanes.loop import LaneLoop
@@ -231,6 +232,14 @@ def test_threads_give_the_same_bits(kind: Any, monkeypatch: pytest.MonkeyPatch) 
         np.testing.assert_array_equal(getattr(threaded, name), getattr(solutions, name))
     for row, other in zip(threaded, solutions):
         assert [r.cost for r in row.history] == [r.cost for r in other.history]
+
+
+@pytest.mark.parametrize(("rows", "count"), [(8, 1), (248, 1), (256, 2), (10_000, lanes.MOST)])
+def test_few_rows_take_few_threads(rows: int, count: int) -> None:
+    solver = SolverDDP(problems.load("pendulum", T=4).problem)
+    with threads(64):
+        batch = BatchRows(solver.problem, np.zeros((rows * lane_count() // 8, 2)), None, None, None)
+        assert len(lanes.loops_for(solver, batch, ())) == count
 
 
 def test_ctrl_c_ends_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,7 +81,6 @@ class LaneChoice:
     Attributes:
         settled: True: there is only one code.
         unit: See `call_sequence_text`.
-        work: Number of instructions [-].
     """
 
     settled = True
@@ -91,7 +90,6 @@ class LaneChoice:
         choices = [(a.ctypes.data, b.ctypes.data, a.size // width, chosen.ctypes.data) for a, b in pairs]
         self._table = np.array(choices, dtype=np.int64)
         self.unit = (_choices(width), int(self._table.ctypes.data), 0, len(pairs), 0)
-        self.work = float(sum(a.size // width for a, _ in pairs))
 
     def prepare(self) -> None:
         """Does nothing: the code is ready."""

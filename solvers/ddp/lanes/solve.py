@@ -29,6 +29,8 @@ MEMORY, FEWEST = 8 * 2**20, 8
 """Memory of the groups' arrays, so that they stay in a cache [bytes]; and groups that there are in any case."""
 LEAST = 16
 """Groups of lanes that are worth a thread of their own: with fewer, threads wait for each other's Python."""
+MOST = 8
+"""Threads beyond which there is always one that waits for Python."""
 LARGE = 21
 """Size ndx + nu from which on the backward pass of one problem is as fast as that of a lane."""
 
@@ -70,7 +72,7 @@ def loops_for(solver: RolloutSolverAbstract, rows: BatchRows, kept: Sequence[Lan
     numbers = 2 * (problem.state.nx + problem.nu) + (1 + problem.state.ndx) * problem.nu + problem.state.ndx
     fitting = MEMORY // (8 * lane_count() * (problem.T + 1) * numbers)
     needed = -(-rows.n // lane_count())
-    threads = max(1, min(get_num_threads(), needed // LEAST))
+    threads = max(1, min(get_num_threads(), needed // LEAST, MOST))
     groups = min(GROUPS, max(FEWEST, fitting), -(-needed // threads))
     if len(kept) == threads and all(loop.fits(problem, groups, varied=varied) for loop in kept):
         return kept
