@@ -110,8 +110,7 @@ def _ends(solutions: SolutionBatch, begun: npt.NDArray[np.intp]) -> tuple[tuple[
 
 def _rank(solution: Solution) -> tuple[float, float]:
     """Largest gap or violation, or `SAME` if it is smaller, and the cost."""
-    sizes = [np.abs(solution.gaps()), *solution.violations().values()]
-    return float(np.nanmax([SAME, *(size.max(initial=0.0) for size in sizes)])), solution.cost
+    return max(SAME, infeasibility(solution)), solution.cost
 
 
 def _optima(costs: Reals) -> tuple[tuple[float, int], ...]:
