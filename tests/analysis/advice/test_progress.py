@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tests.analysis.advice.test_constraints import walled
 from tests.support.constrained import arm, pendulum, weak_pendulum
+from trajopt.analysis import constraint_rows
+from trajopt.analysis.advice.dead_ends import looser_first
 from trajopt.analysis.advice.progress import going_on, last_records
 from trajopt.solution import IterationRecord, Solution, SolverStatus
+from trajopt.solvers import SolverSQP, SQPOptions
 
 
 def stopped(solution: Solution, costs: Any, **columns: Any) -> Solution:
@@ -87,14 +89,22 @@ def test_going_on_and_wider_limits_come_before_what_is_to_be_relaxed() -> None:
 
 
 def test_iterations_are_no_cure_for_a_start_beyond_a_bound() -> None:
-    """Violations may fall from one attempt to the next, and limits may be met, but x0 stays where it is."""
-    solution = walled(2.0)
-    costs = np.append(np.linspace(3.0, 2.0, 11), solution.cost)
-    falling = stopped(solution, costs, constraint_violation=np.linspace(4.1, 3.0, 12), step_length=[0.01] * 12)
-    assert going_on(falling)
-    assert advice(falling)[0].startswith("-> move x0, which is 1.5 m above 0.5 of 'wall[p]'")
-    for words in ("raise max_iterations", "goes on from it", "begin with wider ones", "starts=8"):
-        assert words not in falling.explain()
+    """Violations may fall from one iteration to the next, and limits may be met, but x0 stays where it is."""
+    problem = arm().problem
+    assert problem is not None
+    x0 = problem.x0
+    try:
+        problem.x0 = np.array([0.5, 0.0, 0.0, 0.0])
+        solution = SolverSQP(problem, SQPOptions(max_iterations=30)).solve()
+        costs = np.append(np.linspace(3.0, 2.0, 11), solution.cost)
+        falling = stopped(solution, costs, constraint_violation=np.linspace(4.1, 3.0, 12), step_length=[0.01] * 12)
+        assert going_on(falling)
+        assert looser_first(falling, constraint_rows(falling))
+        assert advice(falling)[0].startswith("-> move x0, which is 0.0776 m above 0.8 of 'wall[x]'")
+        for words in ("raise max_iterations", "goes on from it", "begin with wider ones", "starts=8"):
+            assert words not in falling.explain()
+    finally:
+        problem.x0 = x0
 
 
 def test_gaps_count_while_there_is_no_motion() -> None:
