@@ -66,9 +66,9 @@ def step_error(solution: Solution, problem: ShootingProblem) -> StepError | None
 
     Errors e_t = f(x_t, u_t, dt) ⊖ f(f(x_t, u_t, dt/2), u_t, dt/2) add up to the deviation Σ Φ(T, t + 1) e_t at the end,
     with Φ the product of the derivatives of the steps between. Coordinates count relative to the largest one of their
-    unit. Steps of first order have errors in any usual motion, which feedback makes up for. What counts is how much:
-    corrections δu_t of the controls, with the least |Fu δu_t + e_t| of all coordinates or of the velocities of a robot,
-    are compared with the controls.
+    unit. Steps of first order have errors in any usual motion, which feedback makes up for. What counts besides is how
+    much: corrections δu_t of the controls, with the least |Fu δu_t + e_t| of all coordinates or of the velocities of a
+    robot, are compared with the controls.
 
     Args:
         solution: The solution.
@@ -93,15 +93,14 @@ def step_error(solution: Solution, problem: ShootingProblem) -> StepError | None
     moves = np.array([state.difference_unchecked(*pair) for pair in itertools.pairwise(xs)])
     path = np.concatenate([np.zeros((1, state.ndx)), np.cumsum(moves, axis=0)])
     scales = shared_scales(np.ptp(path, axis=0), state.tangent_units)
-    if ratio < FIRST_ORDER:
+    missed = _propagated(within.at_knots.Fx, errors)
+    end = int((missed / scales).argmax())
+    name, unit = state.tangent_names[end], state.tangent_units[end]
+    deviation, scale = float(missed[end]), float(scales[end])
+    matters = deviation > max(MISSED * scale, SMALL)
+    if matters and ratio < FIRST_ORDER:
         name, unit, deviation, scale = _corrected(problem, within.at_knots.Fu / scales[:, None], errors / scales, us)
         matters = deviation > ADDED * scale
-    else:
-        missed = _propagated(within.at_knots.Fx, errors)
-        end = int((missed / scales).argmax())
-        name, unit = state.tangent_names[end], state.tangent_units[end]
-        deviation, scale = float(missed[end]), float(scales[end])
-        matters = deviation > max(MISSED * scale, SMALL)
     if ratio < CONSISTENT or not matters:
         return None
     knot, row = np.unravel_index((sizes / scales).argmax(), sizes.shape)
