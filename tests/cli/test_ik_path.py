@@ -49,7 +49,7 @@ def test_a_fixed_joint_stays_or_the_path_is_out_of_reach(path, tmp_path):
     assert np.allclose(read_positions(robot, saved)[0][:, 1], -1.0)
     place = robot.placement(np.array([0.7, -1.0]), "tool")[:3, 3]
     result = run("--position", *place, "--fixed", "joint_2=-1", "--json")
-    assert json.loads(result.output)["q"] == pytest.approx([0.7, -1.0], abs=1e-5)
+    assert json.loads(result.stdout)["q"] == pytest.approx([0.7, -1.0], abs=1e-5)
     assert "fixed: joint 'elbow' not found" in run("--position", *place, "--fixed", "elbow=1").output
 
 

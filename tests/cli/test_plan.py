@@ -54,7 +54,7 @@ def test_a_goal_is_a_position_or_a_placement_of_a_frame(scene: Path, tmp_path: P
     point = ",".join(map(str, placed[:3, 3]))
     result = run("--to", point, "--frame", "tool", "--scene", scene, "--json")
     assert result.exit_code == 0, result.output
-    facts = json.loads(result.output)
+    facts = json.loads(result.stdout)
     assert facts["solved"]
     assert facts["clearance"] > 0.0099
     reached = load_robot("planar-3r").placement(np.array(facts["qs"][-1]), "tool")
@@ -70,7 +70,7 @@ def test_a_goal_is_a_position_or_a_placement_of_a_frame(scene: Path, tmp_path: P
 
 def test_a_motion_is_optimised(scene: Path, tmp_path: Path) -> None:
     words = ("--to", GOAL, "--scene", scene, "--json", "--save", tmp_path / "plan.npz")
-    plain, optimised = (json.loads(run(*words, *more).output) for more in ((), ("--optimise",)))
+    plain, optimised = (json.loads(run(*words, *more).stdout) for more in ((), ("--optimise",)))
     assert optimised["solved"]
     assert optimised["iterations"] > 0
     assert optimised["clearance"] > 0.0099

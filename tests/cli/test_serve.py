@@ -67,7 +67,7 @@ def test_it_serves_until_ctrl_c(received):
     assert result.exit_code == 0, result.output
     assert received.options == {"mass": 2}
     assert steps[0].status is mpc.MPCStatus.SOLVED
-    lines = result.output.splitlines()
+    lines = result.stdout.splitlines()
     assert lines[0] == "controller  slider: MPCController(15 knots over 1.5 s, dt=0.05, mode='real-time')"
     assert lines[1] == f"address     {received.address}"
     assert lines[2].startswith("publishes   tcp://127.0.0.1:")
