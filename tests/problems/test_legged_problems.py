@@ -86,7 +86,7 @@ def test_other_robots(family: str, robot: str) -> None:
         assert cone_margin(motion, 0.7) > 0.0
     assert abs(solution.xs[-1, 2] - solution.xs[0, 2]) < 0.05
     words = case.report(solution)
-    asked = {"length", "landing", "lowest"} | ({"rise"} if "jump" in family else {"clearance"})
+    asked = {"length", "landing", "lowest"} | ({"rise", "flight"} if "jump" in family else {"clearance"})
     soles = {"tipping"} if family.startswith("biped") else set()
     assert set(words) == {"moved", "base", "slip", "force", "friction", "limits"} | asked | soles
     moved = np.round(solution.xs[-1, :2] - solution.xs[0, :2], 3) + 0.0  # no -0.000
