@@ -34,7 +34,7 @@ TITLE = """Many problems in one call, `solver.solve_batch(x0=X)`, beside a loop 
 in processor time of one thread; the least of {rounds} interleaved rounds. Parts are those of one iteration of `solve`
 [us]: expansion, backward pass, rollouts of the trials, and the rest: Python, the guess, exact Hessians. Bound: without
 that rest, and with backward pass and rollouts in {lanes} lanes. "alike": rows with the status and, within 1e-10, the
-cost of their solve. "Two threads": times as fast as one, in wall time; small problems take one thread."""
+cost of their solve. "Two threads": times as fast as one, in wall time."""
 HEADER = [
     *("problem", "rows", "iterations", "expand", "backward", "trials", "rest", "bound"),
     *("loop [us]", "batch [us]", "times", "of bound", "asked", "alike", "two threads"),

@@ -27,11 +27,8 @@ GROUPS = 64
 """Groups of lanes that iterate together: with fewer, Python takes more of the time of each problem."""
 MEMORY, FEWEST = 8 * 2**20, 8
 """Memory of the groups' arrays, so that they stay in a cache [bytes]; and groups that there are in any case."""
-WORK = 7500
-"""Groups of lanes times (ndx + nu)² that are worth a thread of their own: with less, threads wait for each other's
-Python."""
-SHORT = 13
-"""Size ndx + nu up to which an iteration of all groups is too short for a second thread, however many there are."""
+LEAST = 16
+"""Groups of lanes that are worth a thread of their own: with fewer, threads wait for each other's Python."""
 MOST = 8
 """Threads beyond which there is always one that waits for Python."""
 LARGE = 21
@@ -75,8 +72,7 @@ def loops_for(solver: RolloutSolverAbstract, rows: BatchRows, kept: Sequence[Lan
     numbers = 2 * (problem.state.nx + problem.nu) + (1 + problem.state.ndx) * problem.nu + problem.state.ndx
     fitting = MEMORY // (8 * lane_count() * (problem.T + 1) * numbers)
     needed = -(-rows.n // lane_count())
-    size = problem.state.ndx + problem.nu
-    threads = max(1, min(get_num_threads(), needed * size**2 // WORK, MOST)) if size > SHORT else 1
+    threads = max(1, min(get_num_threads(), needed // LEAST, MOST))
     groups = min(GROUPS, max(FEWEST, fitting), -(-needed // threads))
     if len(kept) == threads and all(loop.fits(problem, groups, varied=varied) for loop in kept):
         return kept
