@@ -129,8 +129,8 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         """Ends the solve, changes the method, or begins another attempt, as the last iteration demands."""
         attempts, method = run.attempts, run.method
         if outcome is Outcome.SOLVED and attempts.knows_better(run):
-            if not self._next(run, work):
-                run.status = SolverStatus.STALLED
+            if not self._next(run, work) and run.iterations < self.options.max_iterations:
+                run.status = SolverStatus.LINE_SEARCH_FAILED
         elif outcome is Outcome.SOLVED:
             run.status = SolverStatus.CONVERGED
             if isinstance(method, InteriorSteps):
