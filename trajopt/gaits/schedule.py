@@ -254,7 +254,7 @@ class ContactSchedule:
         phases = [dataclasses.replace(p, knots=int(n), com_velocities=v) for p, n, v in zip(self.phases, knots, kept)]
         return dataclasses.replace(self, phases=tuple(phases))
 
-    def on(self, terrain: Terrain, *, clearance: float = 0.02, edge: float = 0.05) -> ContactSchedule:
+    def on(self, terrain: Terrain, *, clearance: float = 0.02, edge: float | None = None) -> ContactSchedule:
         """Returns the schedule on terrain, which its start is on already.
 
         Footholds move up or down onto the ground, and away from edges. Feet keep the distance from it that they have
@@ -266,10 +266,12 @@ class ContactSchedule:
             terrain: The terrain.
             clearance: Distance of swinging feet from the ground besides that of standing feet, less near footholds,
                 >= 0 [m].
-            edge: Distance from footholds up to which the ground must not have a step, >= 0 [m].
+            edge: Distance from footholds up to which the ground must not have a step, >= 0 [m]. By default 0.05 m;
+                of round feet at least the height of their frame and the clearance, so that they can rise straight up.
 
         Raises:
-            InvalidArgumentError: A foot starts below the ground, has no ground for a foothold, or no swing to it.
+            InvalidArgumentError: A foot starts below the ground, has no ground for a foothold, or no swing to it that
+                is not much higher than the ground rises below it.
         """
         return on_terrain(self, terrain, clearance=clearance, edge=edge)
 
