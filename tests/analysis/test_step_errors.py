@@ -14,8 +14,10 @@ from scipy.linalg import expm
 import trajopt
 from tests.support.constraints_that_hold import pendulum_problem
 from tests.support.unsolved import solution_of, solved
+from trajopt import gaits
+from trajopt.analysis.step_errors import step_error
 from trajopt.solution import SolverStatus
-from trajopt.solvers import SolverSQP
+from trajopt.solvers import SolverFDDP, SolverSQP
 from trajopt.types import Reals
 
 STATE = trajopt.StateVector(2, names=["q", "v"], units=["rad", "rad/s"])
@@ -146,6 +148,19 @@ def test_errors_that_do_not_matter_at_the_end_are_not_reported() -> None:
     assert solution.converged
     assert 1e-3 < abs(end[0] - np.pi) < 0.05 * np.pi
     assert solution.description.step_error is None
+
+
+def test_gaits_with_steps_of_higher_order_are_not_judged() -> None:
+    """In 2.5 s the errors of 5e-5 rad/s grow to 28 rad without feedback."""
+    robot = trajopt.load_robot("small-quadruped")
+    stance = gaits.Stance.of(robot, ("lf_foot", "rf_foot", "lh_foot", "rh_foot"))
+    trot = gaits.quadruped_trot(stance, step_length=0.1, step_height=0.03, cycles=5, step_knots=20, support_knots=4)
+    problem = gaits.gait_problem(robot, trot, options=gaits.GaitOptions(integrator="rk4"))
+    solution = SolverFDDP(problem).solve(*gaits.gait_guess(problem, trot))
+    assert solution.converged
+    assert solution.description.step_error is None
+    problem.schedule = None
+    assert step_error(solution, problem) is not None
 
 
 def test_a_control_that_changes_within_the_step_changes_within_half_of_it() -> None:

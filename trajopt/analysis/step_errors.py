@@ -68,7 +68,7 @@ def step_error(solution: Solution, problem: ShootingProblem) -> StepError | None
     with Φ the product of the derivatives of the steps between. Coordinates count relative to the largest one of their
     unit. Steps of first order have errors in any usual motion, which feedback makes up for. What counts besides is how
     much: corrections δu_t of the controls, with the least |Fu δu_t + e_t| of all coordinates or of the velocities of a
-    robot, are compared with the controls.
+    robot, are compared with the controls. Steps of higher order of a gait are not judged: it falls without feedback.
 
     Args:
         solution: The solution.
@@ -101,6 +101,8 @@ def step_error(solution: Solution, problem: ShootingProblem) -> StepError | None
     if matters and ratio < FIRST_ORDER:
         name, unit, deviation, scale = _corrected(problem, within.at_knots.Fu / scales[:, None], errors / scales, us)
         matters = deviation > ADDED * scale
+    elif problem.schedule is not None:  # a gait falls without feedback, whatever its steps
+        return None
     if ratio < CONSISTENT or not matters:
         return None
     knot, row = np.unravel_index((sizes / scales).argmax(), sizes.shape)
