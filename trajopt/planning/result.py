@@ -50,7 +50,7 @@ class Plan:
     Attributes:
         robot: The robot.
         scene: The obstacles; None without any.
-        margin: Least distance of links from each other and from obstacles [m].
+        margin: Least distance from obstacles, and of links from each other, there at most 0.01 m if there are any [m].
         status: Why planning stopped.
         corners: Configurations (n, nq) whose straight lines are the path before it is made smooth; none without a path
             [rad, m].
