@@ -280,12 +280,12 @@ class _Loop:
 
     def _row(self, t: float) -> Reals:
         """Parameters of the first knot at a time [s]; with delay compensation the window itself begins later."""
-        values = self._problem.table.values
+        window, values = self._controller._window, self._problem.table.values
         if not self._predicts:
-            return values[0]
+            return window.first_row(t)
         ahead = values.copy()
-        self._controller._window.move(t)
-        row = values[0].copy()
+        window.move(t)
+        row = window.first_row(t)
         values[:] = ahead
         return row
 
