@@ -329,6 +329,7 @@ def sizes_of(lq: LinearQuadratic, rows: WeightedRows | None = None) -> recursion
         width=width,
         registers=count,
         weighted=None if rows is None else rows.nr,
+        constant=lq.k,
     )
 
 

@@ -7,7 +7,8 @@ from trajopt.solvers.riccati.recursion.cells import ZERO, each
 from trajopt.solvers.riccati.recursion.dense import Matrix, add_rows
 from trajopt.solvers.riccati.recursion.elimination import Elimination
 from trajopt.solvers.riccati.recursion.frame import Frame
-from trajopt.solvers.riccati.recursion.quadratic import FirstOrder, Knot
+from trajopt.solvers.riccati.recursion.knot import Knot
+from trajopt.solvers.riccati.recursion.quadratic import FirstOrder
 from trajopt.solvers.riccati.recursion.rows import KnotRows
 from trajopt.solvers.riccati.recursion.second_order import SecondOrder
 from trajopt.solvers.riccati.recursion.sizes import Sizes
@@ -100,12 +101,13 @@ class _Backward:
         if s.weighted is not None:
             read[1:] = self._with_rows(t, *read[1:])
         read += [frame.of_knot(name, t, 1) for name in ("V", "v")]
+        E = frame.readable("E", t, remaining) if s.constant else ""
         model: FirstOrder | SecondOrder
         if s.nb is None:
-            model = FirstOrder(self.x, s, Knot(*read), self.scratch)
+            model = FirstOrder(self.x, s, Knot(*read, E=E), self.scratch)
         else:
             read += [b.load(frame.of_knot("dt", t)), *(frame.readable(name, t, remaining) for name in ("J0", "J1dt"))]
-            model = SecondOrder(self.x, s, Knot(*read), self.scratch)
+            model = SecondOrder(self.x, s, Knot(*read, E=E), self.scratch)
         work = Elimination(self.x, s, self.scratch, frame.of_knot("U", t), frame.of_knot("inverse", t))
         model.controls()
         self._complete(t, remaining)

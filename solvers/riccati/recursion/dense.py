@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from trajopt.solvers.riccati.recursion.cells import ZERO, Cells, each, even_strips
 
 
+FEW = 3  # rows whose products wait for one another in a block [-]
+
+
 @dataclass(frozen=True)
 class Matrix:
     """Place of a matrix in memory; strides in doubles.
@@ -183,6 +186,21 @@ def _add_rows(
     for i in range(count - whole):
         sums[i] = add(sums[i], whole, i)
     return [x.total(cells) for cells in zip(*sums)]
+
+
+def add_few_products(
+    x: Cells, rows: int, cells: int, term: Term, target: Matrix, initial: Matrix | None = None
+) -> None:
+    """Writes target = initial + the term, as `add_products`, row by row if there are too few for a block."""
+    if rows >= FEW:
+        add_products(x, rows, cells, [term], target, initial)
+        return
+    with each(x.b, 0, rows) as i:
+        A = Matrix(x.b.at(term.A.base, (i, term.A.row)), term.A.column)
+        places = range(0, cells * x.width, x.width)
+        start = [x.load(x.b.at(initial.base, (i, initial.row), c)) if initial else ZERO for c in places]
+        for c, cell in zip(places, add_rows(x, start, A, term.B, term.count)):
+            x.store(cell, x.b.at(target.base, (i, target.row), c))
 
 
 def times(x: Cells, rows: int, count: int, A: Matrix, vector: str) -> Iterator[tuple[int, str]]:
