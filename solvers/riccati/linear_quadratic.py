@@ -109,7 +109,7 @@ class LinearQuadratic:
         """Returns the program of a full step from an evaluator's trajectory. It shares the evaluator's arrays."""
         lift = None if e.lift_size is None else SecondOrderKnots(dt=e.dt, J0=e.J0, J1dt=e.J1dt)
         arrays = {"F": e.F, "f": e.f, "g": e.g, "H": e.H, "terminal_g": e.terminal_g, "terminal_H": e.terminal_H}
-        return LinearQuadratic(**arrays, second_order=lift)
+        return LinearQuadratic(**arrays, second_order=lift, E=e.E if e.constant else None)
 
     def __post_init__(self) -> None:
         if self.C is not None and self.delta is None:
