@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trajopt.solvers.riccati.recursion.box import BOX, BOXED, NOT_CONVEX, box_text
+from trajopt.solvers.riccati.recursion.box import OPTIONS as BOX_OPTIONS
 from trajopt.solvers.riccati.recursion.cells import ZERO, each
 from trajopt.solvers.riccati.recursion.dense import Matrix, add_rows
 from trajopt.solvers.riccati.recursion.elimination import Elimination
@@ -184,9 +185,10 @@ class _Backward:
         return bounds
 
     def _box(self, t: str) -> str:
-        """Rewrites the rows where controls have limits and there are no gaps; whether it did."""
+        """Rewrites the rows where controls have limits, with gaps only if the options say `exact`; whether it did."""
         b, stem = self.b, self.b.name("box")
-        plain = b.op(f"or i1 {self.frame.with_gaps}, false")
+        exact = b.load(b.at(self.frame.arrays["box_options"], BOX_OPTIONS.index("exact")))
+        plain = b.op(f"and i1 {self.frame.with_gaps}, {b.op(f'fcmp oeq double {exact}, 0.0')}")
         b.do(f"br i1 {plain}, label %{stem}.plain, label %{stem}")
         b.label(stem)
         given = [self.scratch["R"], self.scratch["q"], *(self.frame.of_knot(n, t) for n in ("du_lower", "du_upper"))]
