@@ -138,7 +138,7 @@ class Riccati:
         lq: The program; its arrays must not move.
         K: Array for the gains K; a new one by default.
         k: Array for the feed-forward k; a new one by default.
-        box: Limits of du, which a pass without gaps keeps; none by default. `solve` does not know them.
+        box: Limits of du that a pass keeps; none by default. `solve` does not know them.
         rows: Rows that add CᵀDC to H and Cᵀh to g, if any.
 
     Attributes:
@@ -329,6 +329,7 @@ def sizes_of(lq: LinearQuadratic, rows: WeightedRows | None = None) -> recursion
         width=width,
         registers=count,
         weighted=None if rows is None else rows.nr,
+        constant=lq.k,
     )
 
 

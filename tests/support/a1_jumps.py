@@ -17,7 +17,7 @@ from trajopt.solvers import BoxFDDPOptions, FDDPOptions, SolverBoxFDDP, SolverFD
 FEET = ["FL_foot", "FR_foot", "RL_foot", "RR_foot"]
 DT, GROUND = 0.01, 12  # time step [s], knots on the ground before and after the flight [-]
 WITHOUT, WITHIN = FDDPOptions(max_iterations=100), BoxFDDPOptions(max_iterations=300)
-TIMING = gaits.FreeTime(0.005, 0.6)  # [s]
+TIMING = gaits.FreeTime(0.005, 1.2)  # [s]
 
 
 @functools.cache
