@@ -226,9 +226,9 @@ def _axis_gap(boxes: bool) -> ca.Function:
     if boxes:
         numbers = SX.sym("box", 15)
         rotation, position = ca.reshape(numbers[:9], 3, 3), numbers[9:12]
-        local = rotation.T @ (ends - position)
-        distance, normal, point = segment_box(local[:, 0], local[:, 1], numbers[12:])
-        normal, point = rotation @ normal, position + rotation @ point
+        start, along = ends[:, 0], ends[:, 1] - ends[:, 0]
+        distance, normal, share = segment_box(rotation.T @ (start - position), rotation.T @ along, numbers[12:])
+        normal, point = rotation @ normal, start + share * along
     else:
         numbers = SX.sym("axis", 7)
         first, second = ends.T, ca.reshape(numbers[:6], 3, 2).T
