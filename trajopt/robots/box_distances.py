@@ -151,7 +151,8 @@ def _overlap_of_segment(start: SX, along: SX, half: SX) -> Contact:
         axis[k] = (1.0 - nearer) * axis[k]
     normal = ca.vertcat(*axis)
     side = _sign(ca.dot(normal, middle))
-    return best, turn * (side * normal), (side * ends - middles) / norm
+    share = (side * ends - middles) / norm  # beyond the segment where rounding prefers an edge to a face
+    return best, turn * (side * normal), ca.fmin(ca.fmax(share, 0.0), 1.0)
 
 
 def _mirrored(start: SX, along: SX) -> tuple[SX, SX, SX]:
