@@ -19,11 +19,10 @@ def nearest(gaps: Reals, count: int, groups: Ints | None = None) -> Ints:
         groups: Number of the two joints of each pair (m,); more than two of the same joints come after the others.
     """
     left = min(WIDER * count if groups is not None else count, gaps.shape[1])
+    rows = np.arange(len(gaps))[:, None]
     near = np.argpartition(gaps, left - 1, axis=1)[:, :left]
-    near = np.take_along_axis(near, np.argsort(np.take_along_axis(gaps, near, axis=1), axis=1, kind="stable"), axis=1)
-    if groups is None:
-        return near
-    return np.take_along_axis(near, _few_of_each(groups[near])[:, :count], axis=1)
+    near = near[rows, np.argsort(gaps[rows, near], axis=1, kind="stable")]
+    return near if groups is None else near[rows, _few_of_each(groups[near])[:, :count]]
 
 
 def _few_of_each(groups: Ints) -> Ints:
