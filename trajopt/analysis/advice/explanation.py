@@ -191,7 +191,7 @@ def _gait(solution: Solution) -> list[str]:
     lines.append(f"  friction: {friction_words(motion)}{limit}")
     lines += [f"  {name}: {text}" for name, text in tipping_words(solution, motion).items()]
     lines += sunk_words(rows)
-    if tips(motion):
+    if tips(motion) and not motion.measured:
         lines.append("-> to keep the forces within the soles: gait_problem(..., limits=True), with SolverSQP")
     return lines
 
