@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from trajopt.solvers.riccati.recursion.cells import ZERO, Cells, each, even_strips
 
-
 FEW = 3  # with fewer rows, the sums of a block wait for one another [-]
 BESIDE = 4  # sums of such a row, of which results depend; on all processors the same [-]
 
