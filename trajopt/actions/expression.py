@@ -34,7 +34,9 @@ def whole_derivative(program: Program, e: Expansion) -> Array | None:
 
     def whole(F: SX, E: SX) -> list[SX]:
         k, nx = E.shape
-        rows = ca.vertcat(ca.horzcat(F[:, :nx], E.T, F[:, nx:]), ca.horzcat(SX(k, nx), SX.eye(k), SX(k, F.shape[1] - nx)))
+        rows = ca.vertcat(
+            ca.horzcat(F[:, :nx], E.T, F[:, nx:]), ca.horzcat(SX(k, nx), SX.eye(k), SX(k, F.shape[1] - nx))
+        )
         return [SX(rows)]
 
     return call_formula(program, "F", whole, e.F, e.E)[0]

@@ -68,7 +68,9 @@ class ConstantStates:
             for c in range(0, s.n, s.width):
                 start = x.load(b.at(H.base, (j, H.row), s.nx * H.row + c))
                 x.store(x.op("fadd", start, spread(x, s, c, products, own)), b.at(P.base, (j, P.row), c))
-        add_products(x, s.constant, s.whole(s.n) // s.width, [eliminated(x, s, self._scratch, s.nx)], P, P, diagonal=s.nx)
+        add_products(
+            x, s.constant, s.whole(s.n) // s.width, [eliminated(x, s, self._scratch, s.nx)], P, P, diagonal=s.nx
+        )
 
     def _square(self, j: str | int) -> list[str]:
         """Row j of S + Y E + (W E)ᵀ, which is symmetric, in cells."""

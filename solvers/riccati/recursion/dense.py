@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from trajopt.solvers.riccati.recursion.cells import ZERO, Cells, each, even_strips
 
-
 FEW = 3  # with fewer rows, the sums of a block wait for one another [-]
 BESIDE = 4  # sums of such a row, of which results depend; on all processors the same [-]
 
@@ -207,7 +206,7 @@ def add_few_products(
     x: Cells, rows: int, cells: int, term: Term, target: Matrix, initial: Matrix | None = None
 ) -> None:
     """Writes target = initial + the term, as `add_products`, row by row if there are too few for a block."""
-    if rows >= FEW:
+    if rows >= FEW or isinstance(term.count, str):
         add_products(x, rows, cells, [term], target, initial)
         return
     with each(x.b, 0, rows) as i:

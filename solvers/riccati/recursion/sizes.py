@@ -82,7 +82,7 @@ class Sizes:
 
     @property
     def row_V(self) -> int:
-        """Distance between rows of V: whole cells if there are constant states, with which n is mostly odd [doubles]."""
+        """Distance between rows of V: whole cells if there are constant states, as n is often odd then [doubles]."""
         return self.whole(self.n) if self.constant else self.n
 
     def whole(self, count: int) -> int:
