@@ -170,7 +170,8 @@ class Riccati:
         check_rows("K", self.K, (T, m, n))
         check_rows("k", self.k, (T, m))
         self.Ky, self.ky = np.zeros((T, nc, n)), np.zeros((T, nc))
-        self.Vx, self.Vxx, self.Vf = padded((T + 1, n)), padded((T + 1, n, n)), np.zeros((T + 1, n))
+        self.Vx, self.Vf = padded((T + 1, n)), np.zeros((T + 1, n))
+        self.Vxx = padded((T + 1, n, self._sizes.row_V))[:, :, :n]
         self.step = LinearStep.zeros(T, n, m, nc)
         self._decrease, self._curvature, self._with_gaps = ctypes.c_double(), ctypes.c_double(), 0
         self._box = box

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 import trajopt
+from tests.support.a1_jumps import WITHIN, Jump
 from tests.support.legged_problems import guess_of
 from tests.support.limited_problems import arm, unicycle
 from trajopt import problems
 from trajopt.errors import InvalidArgumentError
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
-from trajopt.solution import Solution
+from trajopt.solution import Solution, SolverStatus
 from trajopt.solvers import (
     BoxDDPOptions,
     BoxFDDPOptions,
@@ -126,6 +127,17 @@ def test_a_program_that_is_not_convex_is_refused() -> None:
     riccati = Riccati(lq, box=ControlBox(np.full((4, 2), -1.0), np.full((4, 2), 1.0), np.array([100.0, 0.1, 1.0])))
     outcome = riccati.factor(feasible=True)
     assert (outcome.failure, outcome.failed_knot) == (RiccatiFailure.INDEFINITE, 2)
+
+
+def test_limits_hold_while_gaps_close() -> None:
+    """From a motion beyond limits, a direction that ignores them promises what clipped controls can't keep."""
+    jump = Jump(0.2, 0.9)
+    motion, problem = jump.unlimited, jump.problem()
+    assert np.abs(motion.us).max() > 2.0 * problem.running[0].upper.max()
+    as_crocoddyl = SolverBoxFDDP(problem, dataclasses.replace(WITHIN, box_exact=False)).solve(motion)
+    assert as_crocoddyl.status is SolverStatus.LINE_SEARCH_FAILED
+    assert np.abs(as_crocoddyl.gaps()).max() > 1.0
+    assert jump.solved(SolverBoxFDDP(problem, WITHIN).solve(motion))
 
 
 def slope_within_limits(problem: ShootingProblem, solution: Solution) -> float:

@@ -77,6 +77,9 @@ class Jump:
 
 
 def drawn(count: int, seed: int) -> list[Jump]:
-    """Jumps of 0.1 to 0.35 m in height and 0.1 to 1 m in length, at random."""
+    """Jumps of 0.1 to 1.2 m in height and 0.1 to 1 m in length, at random.
+
+    Fixed durations solve 19 of the first 40 with seed 1, by which the heights were chosen: 36 of 40 up to 0.35 m.
+    """
     rng = np.random.default_rng(seed)
-    return [Jump(float(rng.uniform(0.1, 0.35)), float(rng.uniform(0.1, 1.0))) for _ in range(count)]
+    return [Jump(float(rng.uniform(0.1, 1.2)), float(rng.uniform(0.1, 1.0))) for _ in range(count)]

@@ -44,8 +44,8 @@ def expansion(model: ActionModelExpression, nu: int, nc: int = 0, *, lift: int |
     """(x, u, parameters, x of the next knot) -> (x⁺, cost, gap x⁺ ⊖ x_next, F, g, H, constraint rows c, C).
 
     Results are padded to `nu` controls and `nc` rows; without rows, c and C are left out. With `lift`, the size of its
-    blocks, (Fv, dt, J0, dt J1) replace F, see `Lift`; E follows if there are constant states. With `kept`, as many numbers for `lagrangian` follow, padded
-    with zeros.
+    blocks, (Fv, dt, J0, dt J1) replace F, see `Lift`. E follows if there are constant states. With `kept`, as many
+    numbers for `lagrangian` follow, padded with zeros.
     """
     program = Program(f"{type(model).__name__}: expansion")
     x, u = program.input(model.state.nx), program.input(model.nu)
@@ -53,8 +53,8 @@ def expansion(model: ActionModelExpression, nu: int, nc: int = 0, *, lift: int |
     point = Point(x=x, u=u, parameters=p, following=following)
     xnext, gap, e = padded_expansion(program, model, point, nu, lift=lift)
     F = e.F if e.lift is None else e.lift.Fv
-    blocks = () if e.lift is None else (e.lift.dt, e.lift.J0, e.lift.J1)
-    blocks += () if e.E is None else (e.E,)
+    blocks = [] if e.lift is None else [e.lift.dt, e.lift.J0, e.lift.J1]
+    blocks += [] if e.E is None else [e.E]
     assert F is not None
     rows = _rows(program, model, nc, (e.rows, e.C), (1, model.state.ndx + nu))
     more = () if not kept else program.call(_stacked(e.kept, kept), *e.kept)

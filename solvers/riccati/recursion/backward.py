@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from trajopt.solvers.riccati.recursion.box import BOX, BOXED, NOT_CONVEX, box_text
 from trajopt.solvers.riccati.recursion.box import OPTIONS as BOX_OPTIONS
 from trajopt.solvers.riccati.recursion.cells import ZERO, each
@@ -102,13 +104,12 @@ class _Backward:
         if s.weighted is not None:
             read[1:] = self._with_rows(t, *read[1:])
         read += [frame.of_knot(name, t, 1) for name in ("V", "v")]
-        E = frame.readable("E", t, remaining) if s.constant else ""
-        model: FirstOrder | SecondOrder
-        if s.nb is None:
-            model = FirstOrder(self.x, s, Knot(*read, E=E), self.scratch)
-        else:
+        if s.nb is not None:
             read += [b.load(frame.of_knot("dt", t)), *(frame.readable(name, t, remaining) for name in ("J0", "J1dt"))]
-            model = SecondOrder(self.x, s, Knot(*read, E=E), self.scratch)
+        knot = Knot(*read)
+        if s.constant:
+            knot = replace(knot, E=frame.readable("E", t, remaining))
+        model: FirstOrder | SecondOrder = (FirstOrder if s.nb is None else SecondOrder)(self.x, s, knot, self.scratch)
         work = Elimination(self.x, s, self.scratch, frame.of_knot("U", t), frame.of_knot("inverse", t))
         model.controls()
         self._complete(t, remaining)

@@ -30,8 +30,8 @@ class ConstantStates:
 
     def __init__(self, x: Cells, sizes: Sizes, knot: Knot, scratch: dict[str, str], Y: Matrix) -> None:
         self._x, self._b, self._sizes, self._knot, self._scratch = x, x.b, sizes, knot, scratch
-        self._Y, self._E, self._V = Y, Matrix(knot.E, sizes.nx), Matrix(knot.V, sizes.n)
-        self._W = Matrix(x.b.at(knot.V, sizes.nx * sizes.n), sizes.n)
+        self._Y, self._E, self._V = Y, Matrix(knot.E, sizes.nx), Matrix(knot.V, sizes.row_V)
+        self._W = Matrix(x.b.at(knot.V, sizes.nx * sizes.row_V), sizes.row_V)
 
     def rows(self) -> None:
         """Writes the code for Y."""
@@ -75,7 +75,7 @@ class ConstantStates:
     def _square(self, j: str | int) -> list[str]:
         """Row j of S + Y E + (W E)ᵀ, which is symmetric, in cells."""
         x, b, s = self._x, self._b, self._sizes
-        E, W = b.at(self._E.base, (j, s.nx)), b.at(self._W.base, (j, s.n))
+        E, W = b.at(self._E.base, (j, s.nx)), b.at(self._W.base, (j, s.row_V))
         pairs = zip(times(x, s.constant, s.nx, self._Y, E), times(x, s.constant, s.nx, self._E, W))
         return [x.total([p, q, x.load(b.at(W, s.nx + first))]) for (first, p), (_, q) in pairs]
 

@@ -206,7 +206,7 @@ def add_few_products(
     x: Cells, rows: int, cells: int, term: Term, target: Matrix, initial: Matrix | None = None
 ) -> None:
     """Writes target = initial + the term, as `add_products`, row by row if there are too few for a block."""
-    if rows >= FEW:
+    if rows >= FEW or isinstance(term.count, str):
         add_products(x, rows, cells, [term], target, initial)
         return
     with each(x.b, 0, rows) as i:

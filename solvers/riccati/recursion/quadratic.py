@@ -35,7 +35,7 @@ class FirstOrder:
         columns = range(0, s.columns, s.width)
         if self._constant:
             self._constant.rows()
-        add_products(x, s.nx, len(columns), [Term(Matrix(knot.V, s.n), self._F, s.nx)], M)
+        add_products(x, s.nx, len(columns), [Term(Matrix(knot.V, s.row_V), self._F, s.nx)], M)
         if self._constant and self._Y:
             self._constant.gradient(add_rows(x, [ZERO] * len(columns), Matrix(knot.v, 1), self._F, s.nx))
             below = Matrix(x.b.at(M.base, s.nx * M.row), M.row)

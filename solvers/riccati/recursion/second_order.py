@@ -34,7 +34,7 @@ class SecondOrder:
         self._half, self._base = sizes.whole(sizes.h), sizes.whole(self._nb)  # whole cells
         self._dt = x.splat(knot.dt)
         self._F = Matrix(knot.F, sizes.row_F)
-        self._V, self._G = Matrix(knot.V, sizes.n), Matrix(scratch["G"], sizes.right)
+        self._V, self._G = Matrix(knot.V, sizes.row_V), Matrix(scratch["G"], sizes.right)
         self._GS, self._GE = Matrix(scratch["GS"], self._half), Matrix(scratch["GE"], self._half)
         self._J0, self._J1dt = Matrix(scratch["J0 padded"], self._base), Matrix(scratch["J1dt padded"], self._base)
         self._rows = sizes.h + sizes.constant + 1  # of G and M

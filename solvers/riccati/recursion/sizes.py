@@ -80,6 +80,11 @@ class Sizes:
         """Distance between rows of a knot's Hessian: whole cells if weighted rows are added to it [doubles]."""
         return self.s if self.weighted is None else self.whole(self.s)
 
+    @property
+    def row_V(self) -> int:
+        """Distance between rows of V: whole cells if there are constant states, as n is often odd then [doubles]."""
+        return self.whole(self.n) if self.constant else self.n
+
     def whole(self, count: int) -> int:
         """Returns a number of doubles rounded up to whole cells [doubles]."""
         return -(-count // self.width) * self.width
@@ -89,7 +94,7 @@ class Sizes:
         n, m, nc, s, nb = self.n, self.m, self.nc, self.s, self.nb or 0
         inputs = {"F": self.knot_F, "f": n, "g": s, "H": s * s, "C": nc * s, "d": nc, "delta": nc}
         inputs |= {"dt": 1, "J0": nb * nb, "J1dt": nb * nb, "E": self.constant * self.nx}
-        value = {"V": n * n, "v": n, "Vf": n, "K": m * n, "k": m, "Ky": nc * n, "ky": nc}
+        value = {"V": n * self.row_V, "v": n, "Vf": n, "K": m * n, "k": m, "Ky": nc * n, "ky": nc}
         factors = {"U": self.rows * self.left, "inverse": self.left}
         steps = {"dx": n, "du": m, "lam": n, "y": nc}
         steps |= {"du_lower": m, "du_upper": m}
