@@ -41,6 +41,8 @@ def in_place(old: Ints, new: Ints) -> Ints:
 
     So a multiplier of a solver stays with its pair.
     """
+    if np.array_equal(np.sort(old, axis=1), np.sort(new, axis=1)):  # mostly
+        return old.copy()
     alike = old[:, :, None] == new[:, None, :]
     stays, stayed = alike.any(axis=2), alike.any(axis=1)
     free, left = np.argsort(stays, axis=1, kind="stable"), np.argsort(stayed, axis=1, kind="stable")

@@ -1,0 +1,62 @@
+"""Prints how Crocoddyl flies a hexarotor with an arm, Borinot, to a place.
+
+The figures of tests/actions/test_flying_arm.py.
+
+    DIR/bin/python make_crocoddyl_flying_arm.py     DIR from tests/benchmarks/peers/make_env.sh
+
+One line for each integrator and control: directions computed and final cost of FDDP with its default options, from x0
+at every node and no control; then the cost of a rollout under thrusts of 6 N and no torques. Derivatives of RK3 are
+wrong in Crocoddyl 3.2.1, see make_crocoddyl_controls.py, so that its solve has no figure.
+"""
+
+import crocoddyl
+import example_robot_data
+import numpy as np
+import pinocchio as pin
+
+KNOTS, STEP, RADIUS, DRAG = 30, 0.03, 0.2, 0.01
+GOAL = np.array([0.4, 0.2, 0.3])
+RK = {2: crocoddyl.RKType.two, 3: crocoddyl.RKType.three, 4: crocoddyl.RKType.four}
+
+
+def flight(control: str, order: int) -> crocoddyl.ShootingProblem:
+    """The flight; order 0 is the semi-implicit Euler method."""
+    state = crocoddyl.StateMultibody(example_robot_data.load("borinot").model)
+    thrusters = []
+    for i in range(6):
+        place = RADIUS * np.array([np.cos(i * np.pi / 3), np.sin(i * np.pi / 3), 0.0])
+        spin = crocoddyl.ThrusterType.CCW if i % 2 == 0 else crocoddyl.ThrusterType.CW
+        thrusters.append(crocoddyl.Thruster(pin.SE3(np.eye(3), place), DRAG, spin))
+    motors = crocoddyl.ActuationModelFloatingBaseThrusters(state, thrusters)
+    frame = state.pinocchio.getFrameId("flying_arm_2__ee")
+    goal = crocoddyl.CostModelResidual(state, crocoddyl.ResidualModelFrameTranslation(state, frame, GOAL, motors.nu))
+    posture = crocoddyl.CostModelResidual(state, crocoddyl.ResidualModelState(state, state.zero(), motors.nu))
+    effort = crocoddyl.CostModelResidual(state, crocoddyl.ResidualModelControl(state, motors.nu))
+    running, end = crocoddyl.CostModelSum(state, motors.nu), crocoddyl.CostModelSum(state, motors.nu)
+    running.addCost("goal", goal, 1.0)
+    running.addCost("posture", posture, 1e-2)
+    running.addCost("effort", effort, 1e-2)
+    end.addCost("goal", goal, 1e2)
+    end.addCost("posture", posture, 1.0)
+    models = [crocoddyl.DifferentialActionModelFreeFwdDynamics(state, motors, costs) for costs in (running, end)]
+    if order == 0:
+        knot = crocoddyl.IntegratedActionModelEuler(models[0], STEP)
+    else:
+        kinds = {
+            "zero": lambda: crocoddyl.ControlParametrizationModelPolyZero(motors.nu),
+            "one": lambda: crocoddyl.ControlParametrizationModelPolyOne(motors.nu),
+            "two": lambda: crocoddyl.ControlParametrizationModelPolyTwoRK(motors.nu, RK[order]),
+        }
+        knot = crocoddyl.IntegratedActionModelRK(models[0], kinds[control](), RK[order], STEP)
+    return crocoddyl.ShootingProblem(state.zero(), [knot] * KNOTS, crocoddyl.IntegratedActionModelEuler(models[1], 0.0))
+
+
+for name, order in (("zero", 0), ("zero", 2), ("one", 2), ("zero", 3), ("zero", 4), ("one", 4), ("two", 4)):
+    problem = flight(name, order)
+    solver = crocoddyl.SolverFDDP(problem)
+    model = problem.runningModels[0]
+    solver.solve([problem.x0] * (KNOTS + 1), [np.zeros(model.nu)] * KNOTS, 200, False)
+    parts = model.nu // 8
+    u = np.tile([*[6.0] * 6, 0.0, 0.0], parts)
+    rollout = problem.calc(problem.rollout([u] * KNOTS), [u] * KNOTS)
+    print(name, f"RK{order}", solver.iter + 1, repr(solver.cost), repr(rollout))
