@@ -88,7 +88,8 @@ def knot_references(start: Stance, phases: Sequence[Phase], dt: float) -> KnotRe
 
 def _path(start: Foothold, swing: Swing, timed: Flags) -> Reals:
     """Reference placements of a swinging foot (n, 3, 4) at knots with a duration or without (n,); NaN for none."""
-    count, moments = int(timed.sum()), np.cumsum(timed) - timed
+    count = int(timed.sum())
+    moments: npt.NDArray[np.int64] = np.cumsum(timed) - timed.astype(np.int64)
     if swing.height is None:
         path = np.full((len(timed), 3, 4), np.nan)
         path[-1] = Foothold(swing.to.position, swing.to.quaternion or start.quaternion).placement

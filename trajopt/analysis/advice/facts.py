@@ -42,8 +42,8 @@ def at_kinks(solution: Solution) -> str:
     fell = 100.0 * (max(costs) / solution.cost - 1.0)
     return (
         f"the last {len(late)} iterations lowered the cost by {fell:.1g} %: contacts that begin, end or slide make "
-        "kinks in the cost, at which steps are short and no gradient vanishes. The motion may be as good as it gets: replay "
-        "it, and compare it with those from other guesses, solver.solve(starts=8)"
+        "kinks in the cost, at which steps are short and no gradient vanishes. The motion may be as good as it gets: "
+        "replay it, and compare it with those from other guesses, solver.solve(starts=8)"
     )
 
 
