@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.solvers.test_linear_quadratic import NARROW, WIDE, random_program
+from tests.solvers.test_linear_quadratic import NARROW, WIDE
 from tests.support.qp_twin import Residual as Twin
+from tests.support.stage_programs import random_program
 from trajopt.errors import InvalidArgumentError
 from trajopt.solvers.qp import StageQP
 from trajopt.solvers.qp.residual import Iterate, Residual
