@@ -107,6 +107,7 @@ def _explain_motion(solution: Solution) -> str:
     lines = [f"{solution.solver}: {solution.status}."]
     if np.isfinite(solution.cost):
         lines += [f"cost {solution.cost:.7g}", *_terms(solution)]
+    lines += [f"  {note}" for note in solution.description.notes]
     over = exceeded(solution)
     advice = [*cures_of_limits(solution, over), *smaller_steps(solution), *misses(solution)]
     lines += [*constraint_lines(solution, named_rows(solution)), *_gait(solution), *limit_lines(over)]
