@@ -1,8 +1,8 @@
 """Expansions of a Panda with collision rows: `python -m tests.benchmarks.collision_rows`.
 
 Nine capsules on seven links, 20 obstacles, 104 knots, one thread. Bar: with four slots a link for balls, capsules and
-boxes at most 3 times an expansion without rows. Each number is the best of many; the last column includes a broad phase of all
-knots.
+boxes at most 3 times an expansion without rows. Each number is the best of many; the last column includes a broad phase
+of all knots.
 """
 
 from __future__ import annotations
