@@ -60,6 +60,7 @@ class FirstProgram:
         self._step, F, self._K = riccati.forward(), lq.full_F(), riccati.K
         B = self._B = F[:, :, n:]
         self._A, lower = F[:, :, :n] - B @ self._K, np.tril(lq.H[:, n:, n:])  # under the solution's policy
+        self._diagonal = np.abs(np.einsum("tii->ti", lq.H))
         self._curvature = np.einsum("tii->ti", lower)
         self._Quu = lower + np.tril(lower, -1).swapaxes(1, 2) + B.swapaxes(1, 2) @ riccati.Vxx[1:] @ B
         some = e.xs[:: max(1, e.T // SAMPLES)]
@@ -153,6 +154,12 @@ class FirstProgram:
         """
         effort = (self._curvature * np.minimum(np.abs(self._step.du), 2.0 * self._half) ** 2).sum()
         return max(float(effort), float(np.abs(self._step.lam[0]) @ self.start_sizes), self._repair(P, S))
+
+    @property
+    def whole_cost(self) -> float:
+        """Cost Σ zᵀ diag(H) z of all coordinates z of the trajectory, far beyond a typical one."""
+        states = (self._diagonal[:, : self.angles.size] * np.abs(self.coordinates).max(axis=0) ** 2).sum()
+        return float(states + (self._curvature * self._e.us**2).sum())
 
     def _repair(self, P: Reals, S: Reals) -> float:
         """Median cost v² / G H⁻¹ Gᵀ of removing a violation v that is left after the step [cost].

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import casadi as ca
@@ -60,6 +61,11 @@ def test_a_jump_through_a_wall_is_reported_everywhere(tmp_path: Path) -> None:
     assert "all constraints hold at the knots (" in text
     report = constraints_report(solution)["constraints"]
     assert report.startswith(f"hold at knots, but between {found.knot} and {found.knot + 1} wall is violated by")
+    size = f"{found.size} between knots {found.knot} and {found.knot + 1}"
+    other = dataclasses.replace(solution, xs=0.0 * solution.xs)
+    assert trajopt.compare(solution, other).rows["violation of wall"] == (size, "none")
+    assert trajopt.compare(solution, other).rows["violation of motor"] == ("none", "none")
+    assert report in solution._repr_html_()
     solution.save(tmp_path / "jump.npz")
     assert words in trajopt.Solution.load(tmp_path / "jump.npz").explain()
 

@@ -148,6 +148,22 @@ def test_errors_that_do_not_matter_at_the_end_are_not_reported() -> None:
     assert solution.description.step_error is None
 
 
+def test_small_errors_of_unstable_motions_are_not_reported() -> None:
+    """From upright a pole falls without feedback: errors of 1e-6 of the range a step grow by e^16 in 4 s."""
+    knots = 160
+    model = trajopt.IntegratedActionModelRK4(Falling(STATE, 1, trajopt.CostStack(STATE)), dt=2 * TIME / knots)
+    problem = trajopt.ShootingProblem([0.01, 0.0], [model] * knots, trajopt.CostStack(STATE))
+    gains = np.array([RATE**2 + 4.0, 4.0])
+    xs = [problem.x0]
+    for _ in range(knots):
+        xs.append(problem.calc(np.tile(xs[-1], (knots + 1, 1)), np.tile(-gains @ xs[-1], (knots, 1))).xnext[0])
+    us = -np.array(xs[:-1]) @ gains[:, None]
+    solution = solution_of(problem, np.array(xs), us, SolverStatus.CONVERGED)
+    end = trajopt.analysis.replay(solution, 50, feedback="open").xs[-1]
+    assert np.abs(end).max() > 0.05 * np.ptp(solution.xs[:, 0])
+    assert solution.description.step_error is None
+
+
 def test_a_control_that_changes_within_the_step_changes_within_half_of_it() -> None:
     ramp = trajopt.ControlParametrizationPolyOne(1)
     us = np.stack([np.linspace(0.0, 0.1, 41)[:-1], np.linspace(0.0, 0.1, 41)[1:]], axis=1)

@@ -170,3 +170,20 @@ def test_bad_limits_are_refused(robot: trajopt.Robot, trot: gaits.ContactSchedul
         SolverFDDP(gaits.gait_problem(robot, trot, limits=True))
     with pytest.raises(InvalidArgumentError, match="limits"):
         problems.load("quadruped-trot", "small-quadruped", limits="yes")
+
+
+@pytest.mark.parametrize("name", ["small-quadruped", "small-biped"])
+def test_a_gait_ends_at_rest(name: str) -> None:
+    kind = "quadruped-trot" if name == "small-quadruped" else "biped-walk"
+    schedule = problems.load(kind, name).problem.schedule
+    assert schedule is not None
+    limits = gaits.GaitLimits(rest=True)
+    robot = trajopt.load_robot(name)
+    ends = []
+    for each in (gaits.GaitLimits(), limits):
+        problem = gaits.gait_problem(robot, schedule, limits=each)
+        solution = SolverSQP(problem).solve(*gaits.gait_guess(problem, schedule))
+        assert solution.converged
+        ends.append(np.abs(solution.xs[-1, robot.nq :]).max())
+    assert np.abs(solution.xs[-1, robot.nq : robot.nq + 6]).max() < 1e-6
+    assert ends[1] < 0.005 < 0.05 < ends[0]  # feet on the ground move by the error of their contacts

@@ -89,6 +89,29 @@ def test_footholds_keep_off_edges_and_swings_off_risers() -> None:
     assert min(edges) >= RADIUS + 0.01
 
 
+def walk_over_a_board(**options: float) -> gaits.ContactSchedule:
+    """Feet of 4 cm, one step ends 5.5 cm ahead of a board of 6 cm."""
+    at = {"lf": (0.315, 0.2), "rf": (0.315, -0.2), "lh": (-0.345, 0.2), "rh": (-0.345, -0.2)}
+    stance = gaits.Stance({name: (*place, 0.04) for name, place in at.items()}, com=(0.0, 0.0, 0.5))
+    walk = gaits.quadruped_walk(
+        stance, step_length=0.25, step_height=0.08, step_knots=24, support_knots=2, cycles=4, first_step="full"
+    )
+    return walk.on(gaits.Terrain(Plane((0, 0, 1, 0)), BoxSurface((0.62, -1, 0), (0.87, 1, 0.06))), **options)
+
+
+def test_round_feet_stand_where_they_can_rise_in_front_of_a_step() -> None:
+    walk = walk_over_a_board()
+    heights = [swing.height for phase in walk.phases for swing in phase.swings]
+    assert max(height for height in heights if height) < 0.15  # with footholds 5.5 cm ahead of the board .61 m
+    places = np.array([foot.position[0] for stance in walk.stances for foot in stance.feet.values()])
+    assert np.abs(places[:, None] - np.array([0.62, 0.87])).min() >= 0.06 - 1e-9
+
+
+def test_no_swing_is_far_higher_than_the_ground_below_it() -> None:
+    with pytest.raises(InvalidArgumentError, match=r"got none up to a height of 0\.24 m; move footholds away .*edge="):
+        walk_over_a_board(edge=0.05)
+
+
 def test_flat_terrain_changes_nothing() -> None:
     flat, placed = trot_on(gaits.Terrain(Plane((0, 0, 1, 0))), clearance=0.0, edge=0.0)
     np.testing.assert_allclose(placed.foot_references, flat.foot_references, atol=1e-12)

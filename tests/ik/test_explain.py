@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -57,7 +59,7 @@ def test_a_joint_at_its_limit_is_named() -> None:
     assert lines[3] == "    at limits: q:panda_joint4"
 
 
-def test_a_batch_counts_failures_by_reason() -> None:
+def test_a_batch_counts_failures_by_reason(tmp_path: Path) -> None:
     there = np.array([*TARGETS[:4], BALL.points[0], [9.0, 0.0, 0.0], [-9.0, 0.0, 0.0]])
     batch = ik.solve_batch(ROBOT, TASKS, {"tool.reference": there}, collisions=SCENE, margin=0.01)
     lines = batch.explain().splitlines()
@@ -67,9 +69,21 @@ def test_a_batch_counts_failures_by_reason() -> None:
     assert sum(counts) == failed
     assert "only because of collisions" in lines[1]
     collided = lines.index(next(line for line in lines if line.startswith("  target 4: ")))
-    words = f"    no collision-free configuration was found from {batch.starts[4]} starts, more starts may find one: "
+    words = f"    no collision-free configuration was found from {batch.starts[4]} starts: "
     assert lines[collided + 1].startswith(f"{words}all others hold without ")
     assert "collisions" in lines[collided + 1]
+    task = batch.residuals["collisions"]
+    assert len(task.touching) == len(batch)
+    blamed = [i for i, causes in enumerate(batch.causes) if "collisions" in causes]
+    often = Counter(task.touching[i] for i in blamed if task.touching[i][0])
+    (advice,) = (line for line in lines if line.startswith("-> "))
+    bodies = advice.removeprefix("-> ").partition(" are ")[0]
+    count = often[bodies, 0.01]
+    assert count == max(often.values())
+    how = "in the way" + (f", most often, at {count} of {len(blamed)} targets" if len(blamed) > 1 else "")
+    cure = "a smaller margin (now 0.01 m) or more starts may find configurations without collision"
+    assert advice == f"-> {bodies} are {how}: {cure}"
+    assert ik.IKBatch.load(batch.save(tmp_path / "batch.npz")).explain().splitlines() == lines
 
 
 def test_a_pose_that_is_reachable_in_collision_only_is_not_called_out_of_reach() -> None:
@@ -83,8 +97,17 @@ def test_a_pose_that_is_reachable_in_collision_only_is_not_called_out_of_reach()
     assert all("collisions" in batch.causes[i] for i in failed)
     assert batch.explain().splitlines()[1] == f"{len(failed)} failed: {len(failed)} only because of collisions"
     one = ik.solve(UR5, hand(UR5, "tool0"), {"hand.reference": poses[13]}, collisions=True)
-    words = f"  no collision-free configuration was found from {one.starts} starts, more starts may find one: "
-    assert f"{words}all others hold without collisions" in one.explain().splitlines()
+    words = f"  no collision-free configuration was found from {one.starts} starts: "
+    lines = one.explain().splitlines()
+    assert f"{words}all others hold without collisions" in lines
+    assert one.residuals["collisions"].touching == (("", 0.01),)
+    cure = "a smaller margin (now 0.01 m) or more starts may find configurations without collision"
+    assert f"-> {cure}" in lines
+    held = next(i for i in failed if batch.residuals["collisions"].touching[i][0])
+    bodies, _ = batch.residuals["collisions"].touching[held]
+    alone = batch.judge(batch.q)["collisions"].value[held]
+    assert alone.min() <= 0.01 + 1e-4
+    assert " and " in bodies
 
 
 def test_links_that_are_not_checked_are_named() -> None:

@@ -33,6 +33,7 @@ from trajopt.kernels import (
     parallel,
     rows,
     wait_until_optimised,
+    without_background,
     workers,
 )
 from trajopt.kernels.codegen import OPTIMISED, QUICK
@@ -142,6 +143,20 @@ def test_quick_tier_stays_when_the_optimised_one_fails(
         compiled.wait_until_optimised()
     assert compiled.tier == "quick"
     assert "the optimised tier could not be compiled" in caplog.text
+    assert_same_bits(run_kernel(compiled, points()), expected)
+
+
+def test_nothing_is_optimised_in_the_background_where_that_is_held() -> None:
+    compiled = Kernel(program_of(tangle(28)), 8)
+    expected = evaluate(compiled.program.functions[0].function, points())
+    assert_same_bits(run_kernel(compiled, points()), expected)
+    with without_background():
+        compiled.optimise()
+        machine._background.end()
+        assert compiled.tier == "quick"
+    compiled.optimise()
+    machine._background.end()
+    assert compiled.tier == "optimised"
     assert_same_bits(run_kernel(compiled, points()), expected)
 
 

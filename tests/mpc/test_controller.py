@@ -343,3 +343,14 @@ def test_curved_rows_hold_at_the_measured_state() -> None:
     first, plan = np.max(violations, axis=0)
     assert first < 1e-6
     assert plan > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"), [({}, False), ({"on_failure": "solve"}, True), ({"mode": "converged"}, True)]
+)
+def test_a_solver_that_is_not_used_again_is_dropped_after_the_first_solve(options: dict[str, Any], kept: bool) -> None:
+    """The code that it alone runs is not optimised then, which would take as long as that of the steps."""
+    controller = mpc.MPCController(support.arm(N=5), options=MPCOptions(**options))
+    for _ in range(2):  # it is made again
+        assert controller.reset().status is MPCStatus.SOLVED
+        assert ("_solvers" in vars(controller._solve)) is kept

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from casadi import SX
 
 import trajopt
 from tests.mpc import support
@@ -285,3 +286,26 @@ def test_a_knot_that_takes_no_time_is_refused() -> None:
 def test_a_reference_before_its_name_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match=r"name: .* it comes first: follow\('hand.reference', function\)"):
         controller().follow(support.target, "hand.reference")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.05])
+def test_errors_are_those_at_the_samples_also_with_runge_kutta_steps(delay: float) -> None:
+    """Costs of such steps compare with the reference in the middle of the step, .1 s and 5 cm ahead."""
+    state = trajopt.StateVector(2, names=["q", "v"])
+
+    class Mass(trajopt.DifferentialActionModelSymbolic):
+        def acceleration(self, x: SX, u: SX) -> SX:
+            return u
+
+    motion = trajopt.ResidualModelState(state)
+    costs = trajopt.CostStack(state).add("goal", motion, 100.0)
+    costs.add("effort", trajopt.ResidualModelControl(state), 1e-3)
+    knot = trajopt.IntegratedActionModelRK4(Mass(state, 1, costs), dt=0.2)
+    problem = trajopt.ShootingProblem([0.0, 0.5], [knot] * 8, trajopt.CostStack(state).add("goal", motion, 100.0))
+    controller = mpc.MPCController(problem, options=mpc.MPCOptions(dt=0.1))
+    controller.follow("goal.reference", lambda t: [0.5 * t, 0.5])
+    log = mpc.simulate(controller, None, problem.x0, 2.0, delay=delay)
+    goal = log.tracked[0]
+    times = np.asarray(log.times)[: len(goal.reference)]
+    np.testing.assert_allclose(goal.reference[:, 0], 0.5 * times, atol=1e-12)
+    assert np.abs(goal.errors).max() < 0.02

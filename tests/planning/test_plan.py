@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pinocchio as pin
 import pytest
 
 import trajopt
@@ -161,6 +163,36 @@ def test_a_motion_is_a_solution_for_views_and_guesses() -> None:
     np.testing.assert_allclose(solution.xs[-1], [*GOAL, 0.0, 0.0, 0.0], atol=1e-9)
     assert trajopt.analysis.clearance(solution, scene()).distance > MARGIN - 5e-3
     assert len(found.plot().axes) >= 1
+
+
+def test_a_motion_has_the_names_units_and_torques_of_its_robot(tmp_path: Path) -> None:
+    found = around()
+    assert found.motion is not None
+    solution = found.solution(0.05)
+    head, *rows = solution.to_csv(tmp_path / "plan.csv").read_text().splitlines()
+    names = [
+        f"{kind}:joint_{i} [{unit}]" for kind, unit in (("q", "rad"), ("v", "rad/s"), ("u", "N m")) for i in (1, 2, 3)
+    ]
+    assert head.split(",") == ["knot [-]", "time [s]", *names]
+    model, data, t = arm().model, arm().model.createData(), 7
+    q, v, a = found.motion.at(solution.times[t])
+    written = [float(cell) for cell in rows[t].split(",")[2:]]
+    np.testing.assert_allclose(written, [*q, *v, *pin.rnea(model, data, q, v, a)], atol=1e-9)
+    assert rows[-1].endswith(",,,")
+
+
+def test_a_motion_explains_its_clearance_and_limits(tmp_path: Path) -> None:
+    found = around()
+    assert found.motion is not None
+    solution, least, used = found.solution(0.05), found.clearance(), found.motion.usage()
+    text = solution.explain()
+    assert f"  clearance: {least.distance:.4g} m between {least.bodies} (margin {MARGIN:g} m" in text
+    assert f"acceleration {100 * used['acceleration']:.0f} %" in text.partition("  limits: at most ")[2]
+    assert "exceeded" not in text
+    fastest = [line.upper for line in solution.description.lines if line.group == "velocity"]
+    np.testing.assert_allclose(fastest, found.motion.limits.velocity, rtol=1e-3)
+    loaded = trajopt.Solution.load(solution.save(tmp_path / "plan.npz"))
+    assert loaded.explain() == text
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [

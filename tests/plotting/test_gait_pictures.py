@@ -10,6 +10,7 @@ import re
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from tests.plotting.test_plotting import legend_texts
 from tests.support.unsolved import solution_of
@@ -157,6 +158,27 @@ def test_pictures_show_the_used_share_of_a_sole_and_tipping() -> None:
         words.append(axes.texts[0].get_text())
     assert words[0].endswith("sole used 120 %: tips")
     assert words[1].endswith("sole used 60 %")
+    told = dataclasses.replace(solution, measured={"legs": moved})
+    assert plot_summary(told).get_suptitle().endswith("a sole tips")
+
+
+def test_the_sole_of_a_replay_with_forces_of_a_plant_is_that_of_the_plan() -> None:
+    """The plant's sole may be larger, so beyond the plan's one nothing is known to tip; heading and panel agree."""
+    plan = gait("biped-walk")
+    feet = []
+    for foot in legged_motion(plan).feet:
+        forces, torques = (
+            np.where(foot.stands[:, None], each, np.nan) for each in ([0.0, 0.0, 100.0], [0.0, 20.0, 0.0])
+        )
+        feet.append(dataclasses.replace(foot, forces=forces, torques=torques))
+    legs = dataclasses.replace(legged_motion(plan), feet=tuple(feet), measured=True)
+    replay = dataclasses.replace(plan, status=SolverStatus.UNSOLVED, measured={"legs": legs})
+    figure = plot_summary(replay)
+    assert figure.get_suptitle().replace("\n", " ").endswith("; the centre of pressure leaves a sole of the plan")
+    texts = [text.get_text() for text in figure.findobj(Text)]
+    assert [text for text in texts if re.search(r"plan's sole used \d+ %$", text)]
+    assert "the centre of pressure leaves the plan's sole" in replay.explain()
+    assert "-> to keep the forces within the soles" not in replay.explain()
 
 
 def test_friction_use_of_a_foot_with_little_force_is_reported_separately() -> None:

@@ -645,7 +645,7 @@ OBLIQUE = 0.3  # what a strip shifts points to the right by, in their distance t
 
 
 def strip_knots(solution, schedule, frames):
-    """Knots of the pictures: even in time, moved to mid-swings and to the largest force; and that knot."""
+    """Knots of the pictures: even in time, one moved to the largest force, others to mid-swings; and that knot."""
     lasting = np.flatnonzero(~schedule.touchdowns[:-1])
     knots = lasting[np.round(np.linspace(0, len(lasting) - 1, frames)).astype(int)]
     forces = solution.contact_forces()
@@ -655,17 +655,31 @@ def strip_knots(solution, schedule, frames):
     heights = np.array([positions(solution, name)[:-1, 2] for name in FEET])
     rises = heights - heights.min(axis=1, keepdims=True)
     swings = ((rises > 0.8 * rises.max(axis=1, keepdims=True)) & (active == 0)).any(axis=0)
-    times = solution.times
-    for i in range(1, len(knots) - 1):
-        near = [
-            k
-            for k in lasting
-            if swings[k] and abs(times[k] - times[knots[i]]) <= 0.35 * times[knots[-1]] / (len(knots) - 1)
-        ]
-        knots[i] = min(near, key=lambda k: abs(times[k] - times[knots[i]]), default=knots[i])
-    inside = [i for i in range(1, len(knots) - 1) if not swings[knots[i]]] or list(range(1, len(knots) - 1))
-    knots[min(inside, key=lambda i: abs(knots[i] - peak))] = peak
+    times, inside = solution.times, list(range(1, len(knots) - 1))
+    mean = times[knots[-1]] / (len(knots) - 1)
+    near_end = np.abs(times[knots[[0, -1]]] - times[peak]).min() < mean / 3
+    knots[min(range(len(knots)) if near_end else inside, key=lambda i: abs(knots[i] - peak))] = peak
+    for i in [i for i in inside if knots[i] != peak]:
+        close = min((k for k in lasting if swings[k]), key=lambda k: abs(times[k] - times[knots[i]]))
+        others = times[np.delete(knots, i)]
+        if abs(times[close] - times[knots[i]]) <= 0.35 * mean and np.abs(others - times[close]).min() >= mean / 3:
+            knots[i] = close
     return np.unique(knots), peak
+
+
+def test_pictures_around_a_short_flight_are_spread_in_time():
+    """Lift-off, apex and landing are within half the time between two pictures: one of them is enough."""
+    start = gaits.Stance.of(QUADRUPED, FEET)
+    hop = tuple(gaits.Swing(foot, start.feet[foot].position, height=None) for foot in FEET)
+    stand = gaits.Phase(name="stand", knots=40, stance=FEET)
+    phases = (stand, gaits.Phase(name="fly", knots=5, swings=hop, com=start.com), stand)
+    schedule = gaits.ContactSchedule(start=start, phases=phases, dt=0.01)
+    solution = of_schedule(QUADRUPED, schedule, kind="standing")
+    shown = [float(label.get_text().split("\n")[0]) for label in plot_strip(solution, 6).axes[0].get_xticklabels()]
+    assert len(shown) == 6
+    assert np.diff(shown).min() >= (shown[-1] - shown[0]) / 5 / 3
+    assert any(0.4 <= time <= 0.5 for time in shown)
+    assert "asked" not in plot_summary(solution).get_suptitle().partition("rises")[2].partition(",")[0]
 
 
 def test_a_strip_shows_feet_in_mid_swing(trot):

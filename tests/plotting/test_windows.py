@@ -9,13 +9,30 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
 from tests.support import window_backend
 from tests.support.unsolved import arm, pendulum, trot
-from trajopt import StateMultibody, gaits, ik, load_robot, problems
+from trajopt import (
+    ActionModelTerminal,
+    ConstraintStack,
+    CostStack,
+    DifferentialActionModelSymbolic,
+    IntegratedActionModelEuler,
+    ResidualModelControl,
+    ResidualModelState,
+    ShootingProblem,
+    StateMultibody,
+    StateVector,
+    compare,
+    gaits,
+    ik,
+    load_robot,
+    problems,
+)
 from trajopt.notebook import columns
 from trajopt.plotting import plot_motion, plot_solution
 from trajopt.plotting.inline import InlineFigure
@@ -122,6 +139,32 @@ def test_a_problem_and_a_case_show_themselves() -> None:
     ):
         assert text in html
     assert "ActionModelLQR" in problems.load("lqr").problem._repr_html_()
+
+
+class Mass(DifferentialActionModelSymbolic):
+    def acceleration(self, x: ca.SX, u: ca.SX) -> ca.SX:
+        return u
+
+
+def test_a_problem_shows_its_constraints_and_what_is_free() -> None:
+    state = StateVector(2)
+    rows = ConstraintStack(state).add("motor", ResidualModelControl(state), lower=-8.0, upper=8.0)
+    goal = ConstraintStack(state).add("goal", ResidualModelState(state), equals=0.0)
+    mass = Mass(state, 1, CostStack(state), constraints=rows)
+    end = ActionModelTerminal(CostStack(state), constraints=goal)
+    problem = ShootingProblem([1.0, 0.0], [IntegratedActionModelEuler(mass, dt=0.1)] * 20, end)
+    assert "free" not in problem._repr_html_()
+    problem.free("dt", 0.03, 0.12)
+    html = problem._repr_html_()
+    texts = ("T = 20, 2 s (dt is free)", "dt from 0.03 to 0.12 s", "running constraints", "motor: -8 &lt;= ResidualMod")
+    for text in (*texts, 'terminal cost</b></td><td style="text-align:left">none', "terminal constraints", "goal: "):
+        assert text in html
+
+
+def test_a_comparison_shows_itself() -> None:
+    html = compare(pendulum(), pendulum(), labels=["before", "after"])._repr_html_()
+    assert "<table>" in html
+    assert all(f">{text}</t" in html for text in ("before", "after", "status", "SolverFDDP"))
 
 
 def test_a_robot_and_its_state_show_themselves() -> None:

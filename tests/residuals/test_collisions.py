@@ -17,6 +17,7 @@ from tests.support.model_list import state_of
 from tests.support.slow_twin import assert_close, central_differences
 from tests.support.unsolved import solution_of
 from trajopt.analysis.advice.crowded_slots import crowded_slots
+from trajopt.constraints.collisions import collision_rows
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.instant import Instant
 from trajopt.residuals import ResidualModelCollisions
@@ -162,6 +163,28 @@ def test_the_least_distances_are_chosen_and_keep_their_places() -> None:
     np.testing.assert_array_equal(nearest(gaps, 6, groups), [[1, 3, 2, 6, 4, 5]])
     old, new = np.array([[4, 7, 1, 9]]), np.array([[9, 2, 4, 3]])
     np.testing.assert_array_equal(in_place(old, new), [[4, 2, 3, 9]])
+
+
+def test_a_wide_margin_holds_from_obstacles_alone() -> None:
+    """A Panda at rest, whose links are 4 cm apart by their shapes, keeps its posture 15 cm beside a ball."""
+    state = trajopt.StateMultibody(trajopt.load_robot("panda"))
+    scene = trajopt.Scene({"ball": trajopt.Sphere(0.1, center=[0.9, 0.0, 0.6])})
+    (residual, lower, _), (_, own, _), (_, small, _) = (
+        collision_rows(state, collisions=collisions, margin=margin)["collisions"]
+        for collisions, margin in ((scene, 0.15), (True, 0.15), (scene, 0.005))
+    )
+    values = {name: p.flat(p.default)[None] for name, p in residual.parameters().items()}
+    of_ball = ["ball" in words for words in residual.bodies_of_rows(values)[0]]
+    assert 0 < sum(of_ball) < len(of_ball)
+    np.testing.assert_array_equal(lower[12:], 0.15)
+    np.testing.assert_array_equal(lower[:12], 0.01)
+    assert not any(of_ball[:12])
+    assert set(own) == {0.15}
+    assert set(small) == {0.005}
+    q = state.robot.configuration("default")
+    tasks = trajopt.ConstraintStack(state).add("rest", trajopt.ResidualModelState(state, state.at_rest(q)), equals=0.0)
+    assert trajopt.ik.solve(state.robot, tasks, start=q, collisions=scene, margin=0.15).solved
+    assert not trajopt.ik.solve(state.robot, tasks, start=q, collisions=True, margin=0.15).solved
 
 
 def test_wrong_collisions_are_refused() -> None:

@@ -360,3 +360,32 @@ def test_parameters_of_a_users_model() -> None:
     problem.set_parameter("mass", 5.0, knots=[0, 1, 2])
     heavy = problem.rollout(np.ones((3, 1)))
     assert heavy[-1, 1] < light[-1, 1] - 0.1
+
+
+def test_another_problem_takes_the_values_of_the_parameters_that_both_have() -> None:
+    problem = arm_problem()
+    problem.set_parameter("goal.weight", [1.0, 2.0, 3.0, 4.0, 5.0], knots="running")
+    problem.set_parameter("goal.weight", 7.0, knots="terminal")
+    problem.set_parameter("u_reg.weight", 0.5)
+    state = problem.state
+    goal = trajopt.ResidualModelFramePlacement(state, "tool", pin.SE3.Identity())
+    end = trajopt.CostStack(state).add("goal", goal, 100.0).add("rest", trajopt.ResidualModelState(state), 3.0)
+    other = trajopt.ShootingProblem(problem.x0, problem.running[:3], end, like=problem)
+    np.testing.assert_array_equal(other.get_parameter("goal.weight"), [1.0, 2.0, 3.0, 7.0])
+    assert other.get_parameter("u_reg.weight") == 0.5
+    assert other.get_parameter("rest.weight") == 3.0
+    longer = trajopt.ShootingProblem(problem.x0, [*problem.running, problem.running[0]], end, like=problem)
+    np.testing.assert_array_equal(longer.get_parameter("goal.weight"), [1.0, 2.0, 3.0, 4.0, 5.0, 1.0, 7.0])
+    plain = trajopt.ShootingProblem(problem.x0, problem.running[:3], end)
+    np.testing.assert_array_equal(plain.get_parameter("goal.weight"), [1.0, 1.0, 1.0, 100.0])
+    with pytest.raises(InvalidArgumentError, match="like: expected"):
+        trajopt.ShootingProblem(problem.x0, problem.running, end, like=problem.running)  # type: ignore[arg-type]
+
+
+def test_another_end_keeps_the_schedule_of_a_gait() -> None:
+    problem = trajopt.problems.load("quadruped-trot", robot="small-quadruped").problem
+    other = trajopt.ShootingProblem(problem.x0, problem.running, problem.terminal, like=problem)
+    assert other.schedule is problem.schedule is not None
+    for name, values in problem.parameter_values().items():
+        np.testing.assert_array_equal(other.parameter_values()[name], values)
+    assert trajopt.ShootingProblem(problem.x0, problem.running[1:], problem.terminal, like=problem).schedule is None

@@ -224,3 +224,29 @@ class Masses(trajopt.DifferentialActionModelSymbolic):
 
 def test_variances_that_rounding_makes_negative_are_none() -> None:
     np.testing.assert_allclose(deviations(np.array([4.0, -1e-18]), 9.0), [6.0, 0.0])  # and no warning
+
+
+HOVER = np.array([0.3, 1.1, 0.0, 0.0, 0.0, 0.0])
+
+
+class Drone(trajopt.DifferentialActionModelSymbolic):
+    """x = (x, z, angle, velocities), u = two rotor forces [N]; 0.8 kg."""
+
+    def acceleration(self, x: SX, u: SX) -> SX:
+        lift = (u[0] + u[1]) / 0.8
+        return ca.vertcat(-lift * ca.sin(x[2]), lift * ca.cos(x[2]) - 9.81, 0.17 * (u[0] - u[1]) / 0.005)
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**-30, 2.0**30])
+def test_a_guess_that_is_the_solution_to_rounding_is_the_end(scale: float) -> None:
+    """A drone that hovers, whose cost is that of rounding."""
+    state = trajopt.StateVector(6)
+    motion, effort = trajopt.ResidualModelState(state, HOVER), trajopt.ResidualModelControl(state, np.full(2, 3.924))
+    costs = trajopt.CostStack(state).add("motion", motion, weight=100.0 * scale).add("effort", effort, 0.1 * scale)
+    rotors = trajopt.ConstraintStack(state).add("rotors", effort, lower=-3.924, upper=1.0)
+    knot = trajopt.IntegratedActionModelRK4(Drone(state, 2, costs, constraints=rotors), dt=0.04)
+    problem = trajopt.ShootingProblem(HOVER, [knot] * 30, trajopt.CostStack(state).add("end", motion, scale))
+    solution = SolverSQP(problem).solve()
+    assert solution.converged
+    assert solution.iterations <= 3
+    assert 0.0 < solution.cost < 1e-20 * scale

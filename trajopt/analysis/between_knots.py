@@ -61,6 +61,11 @@ class ViolatedBetween:
         return row_name(self.name, self.row) if self.row else self.name
 
     @property
+    def places(self) -> str:
+        """Both knots, such as "16 and 17"."""
+        return f"{self.knot} and {self.knot + 1}"
+
+    @property
     def size(self) -> str:
         """The violation with its unit, and with the margin that it takes up."""
         size = f"{self.excess:.2g} {self.unit}".rstrip()

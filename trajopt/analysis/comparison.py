@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trajopt import notebook
 from trajopt.analysis.basics import check_solution
 from trajopt.analysis.constraints import HELD
 from trajopt.analysis.limits import largest_shares, limit_uses, nearest
@@ -51,6 +52,9 @@ class Comparison:
     def __repr__(self) -> str:
         return f"Comparison({', '.join(self.labels)}; {len(self.rows)} rows)"
 
+    def _repr_html_(self) -> str:
+        return notebook.columns(("", *self.labels), [(name, *entries) for name, entries in self.rows.items()])
+
     def plot(self, path: str | Path | None = None) -> Figure:
         """Draws the solutions over each other, and writes a picture (.png, .pdf or .svg) if there is a path."""
         draw = above("plotting.comparison.plot_comparison")
@@ -61,7 +65,7 @@ class Comparison:
 def compare(*solutions: Solution, labels: Sequence[str] | None = None) -> Comparison:
     """Compares two solutions or more: status, times, cost by term, limits, violations, and what differs in the problem.
 
-    Violations are those of constraints, and of quadratic barriers on lengths [m].
+    Violations are those of constraints, at knots or else between them, and of quadratic barriers on lengths [m].
 
     Coordinates of x0 and parameters have a row if they differ between the solutions; terms whose parameters another
     solution lacks have one together.
@@ -152,8 +156,9 @@ def _column(solution: Solution) -> dict[str, str]:
             away = abs(use.value - use.limit) * (-1.0 if use.knots else 1.0)
             column[f"{use.quantity} nearest to its limit [{use.unit or '-'}]"] = f"{away:.3g}"
         worst = {name: float(np.nanmax(values, initial=0.0)) for name, values in solution.violations().items()}
+        between = {each.name: f"{each.size} between knots {each.places}" for each in solution.description.between}
         for name, size in {**worst, **penalised_lengths(solution)}.items():
-            column[f"violation of {name}"] = f"{size:.2g}" if size > HELD else "none"
+            column[f"violation of {name}"] = f"{size:.2g}" if size > HELD else between.get(name, "none")
     except TrajoptError:  # a solution from a file of an early version has no problem
         pass
     return column

@@ -273,7 +273,7 @@ def constraints_report(solution: Solution) -> dict[str, str]:
     ]
     more = ", ..." if len(words) > _MOST else ""
     hold = "hold" + "".join(
-        f" at knots, but between {each.knot} and {each.knot + 1} {each.title} is violated by {each.size}"
+        f" at knots, but between {each.places} {each.title} is violated by {each.size}"
         for each in solution.description.between[:1]
     )
     hold += "".join(f", but x0 violates {rows.title(row)}" for rows, row, _ in violated_at_start(constraints)[:1])

@@ -160,6 +160,7 @@ class LeggedMotion:
         weight: Weight of the robot [N].
         ground: Height of level ground [m]; None if unknown, then the ground is where the feet stand.
         relief: Ground of a gait on terrain; None without terrain.
+        measured: Whether the forces are those of a plant, whose soles may be larger than those of the feet.
     """
 
     abscissa: Reals
@@ -171,6 +172,7 @@ class LeggedMotion:
     weight: float
     ground: float | None = None
     relief: Relief | None = None
+    measured: bool = False
 
     @property
     def pressures(self) -> Reals:

@@ -179,22 +179,29 @@ def state_lines(problem: ShootingProblem, xs: Reals) -> Iterator[Line]:
         )
 
 
-def robot_lines(state: StateMultibody, xs: Reals, taus: Reals | None = None) -> Iterator[Line]:
+def robot_lines(
+    state: StateMultibody, xs: Reals, taus: Reals | None = None, limits: tuple[Reals, Reals] | None = None
+) -> Iterator[Line]:
     """Yields lines of a robot's coordinates, and of the torques at its joints that are not always zero.
 
     Args:
         state: State of the robot.
         xs: States (T + 1, nx).
         taus: Torques (T, nv) [N m, N]; None for none.
+        limits: Largest velocities and torques (nv,) of a motion whose torques are no controls; by default velocities
+            have the limits of the state, and torques are controls without limits.
     """
     yield from _configuration_lines(state, xs)
-    yield from _velocity_lines(state, xs)
+    group, most = ("control", np.full(state.nv, np.inf)) if limits is None else ("torque", limits[1])
+    for line in _velocity_lines(state, xs):
+        fastest = None if limits is None else float(limits[0][(line.tangent or 0) - state.nv])
+        yield line if fastest is None else dataclasses.replace(line, lower=-fastest, upper=fastest)
     if taus is None:
         return
     limbs = _limbs(state)
-    for (name, effort), values in zip(efforts_of(state).items(), taus.T, strict=True):
+    for (name, effort), values, limit in zip(efforts_of(state).items(), taus.T, most, strict=True):
         if values.any():
-            yield _effort_line("control", name.removeprefix("u:"), limbs, effort, values, (-np.inf, np.inf))
+            yield _effort_line(group, name.removeprefix("u:"), limbs, effort, values, (-limit, limit))
 
 
 def _added(state: StateAbstract) -> dict[int, int]:

@@ -61,7 +61,9 @@ def _legs(plant: PlantAbstract, motion: Solution, plan: LeggedMotion, forces: Ma
     if motion.description.spheres:
         return of_spheres
     ground = None if plan.relief is not None else _ground(plan, of_spheres)
-    return dataclasses.replace(plan, feet=tuple(_foot(foot, of_spheres) for foot in plan.feet), ground=ground)
+    return dataclasses.replace(
+        plan, feet=tuple(_foot(foot, of_spheres) for foot in plan.feet), ground=ground, measured=True
+    )
 
 
 def _ground(plan: LeggedMotion, of_spheres: LeggedMotion) -> float | None:

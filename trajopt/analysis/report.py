@@ -76,10 +76,11 @@ def tipping_words(solution: Solution, motion: LeggedMotion) -> dict[str, str]:
     if worst is None:
         return {}
     foot, knot, margin, pressure, half = worst
+    whose = "plan's" if motion.measured else "problem's"
     where = f"{foot}, knot {knot}{time_words(solution, knot, ', {:.3g} s')}"
     if margin < -FLAT * motion.weight:
         return {
-            "tipping": f"the centre of pressure leaves the problem's sole ({where}): {1e3 * pressure:.1f} mm from its "
+            "tipping": f"the centre of pressure leaves the {whose} sole ({where}): {1e3 * pressure:.1f} mm from its "
             f"middle, half its side is {1e3 * half:.1f} mm; {-margin:.3g} N m beyond the limit"
         }
     left = "one is at its edge" if margin < FLAT * motion.weight else f"at least {margin:.3g} N m from tipping"

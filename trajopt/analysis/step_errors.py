@@ -22,6 +22,8 @@ MISSED = 0.05
 """Least deviation at the end that is reported, relative to the range of the coordinate [-]."""
 ADDED = 0.05
 """Least correction of the controls for first-order steps that is reported, relative to the controls [-]."""
+ERRED = 0.01
+"""Least sum of the errors of steps of higher order that is reported, relative to the range of the coordinate [-]."""
 FIRST_ORDER = 2.0**2.5
 """Steps of order p have errors 2^(p + 1) times those of half the step; a smaller ratio counts as first order [-]."""
 CONSISTENT = 1.5
@@ -68,7 +70,8 @@ def step_error(solution: Solution, problem: ShootingProblem) -> StepError | None
     with Φ the product of the derivatives of the steps between. Coordinates count relative to the largest one of their
     unit. Steps of first order have errors in any usual motion, which feedback makes up for. What counts besides is how
     much: corrections δu_t of the controls, with the least |Fu δu_t + e_t| of all coordinates or of the velocities of a
-    robot, are compared with the controls.
+    robot, are compared with the controls. Steps of higher order matter if their errors alone add up to a part of the
+    range: what stands upright or walks loses any plan without feedback.
 
     Args:
         solution: The solution.
@@ -101,6 +104,8 @@ def step_error(solution: Solution, problem: ShootingProblem) -> StepError | None
     if matters and ratio < FIRST_ORDER:
         name, unit, deviation, scale = _corrected(problem, within.at_knots.Fu / scales[:, None], errors / scales, us)
         matters = deviation > ADDED * scale
+    else:
+        matters &= bool(((sizes / scales).sum(axis=0) > ERRED).any())
     if ratio < CONSISTENT or not matters:
         return None
     knot, row = np.unravel_index((sizes / scales).argmax(), sizes.shape)

@@ -42,4 +42,4 @@ def collision_rows(
         _logger.warning("margin: %g m; it is in metres, so %g mm are %g", least, least, least / 1e3)
     scene = collisions if isinstance(collisions, Scene) else None
     residual = ResidualModelCollisions(state, scene, **most)
-    return {"collisions": (residual, np.full(residual.size(0), least), np.full(residual.size(0), np.inf))}
+    return {"collisions": (residual, residual.margins(least), np.full(residual.size(0), np.inf))}

@@ -112,7 +112,8 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
             torques: Whether to limit torques and forces of the driven joints [N m, N].
             collisions: Whether to keep its links apart from each other, or obstacles from which to keep them apart as
                 well: a constraint "collisions", see `ResidualModelCollisions`.
-            margin: Least distance [m].
+            margin: Least distance from obstacles, and of links from each other, there at most 0.01 m if there are any
+                obstacles [m]: collision shapes contain the links, and a wide margin would leave no posture.
             pairs: Largest number of pairs of links that have a row at a knot, the nearest ones [-].
             obstacles: Largest number of rows at a knot for each link and the obstacles nearest to it [-].
 

@@ -13,7 +13,7 @@ from trajopt.actuation import ActuationModelAbstract
 from trajopt.checks import check_flag, check_items, check_non_negative
 from trajopt.constraints import ConstraintStack
 from trajopt.errors import InvalidArgumentError
-from trajopt.residuals import ResidualModelAbstract
+from trajopt.residuals import ResidualModelAbstract, ResidualModelState
 from trajopt.robots.round_bodies import Capsule, Sphere
 from trajopt.states import StateMultibody
 from trajopt.types import Reals
@@ -36,6 +36,7 @@ class GaitLimits:
         torques: Whether joint torques stay within the robot's limits.
         velocities: Whether joint velocities do, also before and after touch-downs, and at the end.
         positions: Whether joint positions do.
+        rest: Whether the robot is at rest at the end: its base, and the joints that no foot on the ground holds.
         terrain: Whether bodies and swinging feet keep off the terrain of the schedule, if it has one.
         bodies: Spheres and Capsules on frames that do; by default the shanks and the base, from the robot's collision
             geometry.
@@ -49,6 +50,7 @@ class GaitLimits:
     torques: bool = True
     velocities: bool = True
     positions: bool = True
+    rest: bool = False
     terrain: bool = True
     bodies: Sequence[Sphere | Capsule] | None = None
     margin: float = 0.01
@@ -106,6 +108,25 @@ def constraints_of(
     for name, cone in cones.items() if limits.cones else ():
         stack.add(name, cone)
     return stack
+
+
+def add_rest(stack: ConstraintStack, state: StateMultibody, feet: Sequence[str]) -> None:
+    """Adds the constraint "rest": no velocity of the base, nor of joints between it and none of the feet.
+
+    Joints of legs follow: equations that hold their velocities, too, would depend on those of the contacts.
+
+    Args:
+        stack: Constraints of the end.
+        state: State of the robot.
+        feet: Frames of the feet.
+    """
+    model = state.robot.model
+    legs = {j for foot in feet for j in model.supports[model.frames[state.robot.frame_id(foot)].parentJoint][2:]}
+    moves = [j for j in range(1, model.njoints) if j not in legs]
+    upper = np.full(2 * state.nv, np.inf)
+    for joint in (model.joints[j] for j in moves):
+        upper[state.nv + joint.idx_v : state.nv + joint.idx_v + joint.nv] = 0.0
+    stack.add("rest", ResidualModelState(state), lower=-upper, upper=upper)
 
 
 def cone_name(key: str) -> str:

@@ -25,7 +25,7 @@ from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.gaits.carried import carried_anew, carried_postures, turns
 from trajopt.gaits.cones import cone_barrier, cone_residual, cones_of
-from trajopt.gaits.limits import DEEPEST, GaitLimits, cone_name, constraints_of, lowest_feet
+from trajopt.gaits.limits import DEEPEST, GaitLimits, add_rest, cone_name, constraints_of, lowest_feet
 from trajopt.gaits.options import DYNAMICS, INTEGRATORS, GaitOptions, holding_gains
 from trajopt.gaits.parameters import identifiers, knot_parameters
 from trajopt.gaits.plans import ReducedPlan
@@ -62,8 +62,8 @@ class GaitModels(Immutable):
 
     Cost terms are "com", "FOOT_track", "FOOT_velocity" and "FOOT_cone" for each foot, "state", "control" and "bounds".
     Contacts and impulses have the names of the feet. Constraints are "positions", "velocities", "torques",
-    "FOOT_force" for each foot, and on terrain "terrain" and "feet". Models that follow plans have a further term
-    "momentum".
+    "FOOT_force" for each foot, at the end "rest", and on terrain "terrain" and "feet". Models that follow plans have a
+    further term "momentum".
 
     Args:
         robot: Robot with a floating base.
@@ -283,6 +283,8 @@ class GaitModels(Immutable):
     def terminal(self) -> ActionModelAbstract:
         """Terminal cost, for a last knot with or without a touch-down."""
         limits = self._off_terrain(constraints_of(self.limits, self.state, None, {}, self._apart))
+        if self.limits.rest:
+            add_rest(limits, self.state, self.stance.names)
         return ActionModelTerminal(self._costs(landing=True), constraints=limits)
 
     def _limits(self, actuation: ActuationModelFloatingBase | None) -> ConstraintStack:

@@ -21,14 +21,17 @@ if TYPE_CHECKING:
     from trajopt.gaits.schedule import ContactSchedule
 
 _SAMPLES = 40  # points of a swing whose distance from the ground is checked [-]
-_LIFT, _HIGHEST = 5e-3, 1.0  # step and end of the search for the height of a swing [m]
+_LIFT = 5e-3  # step of the search for the height of a swing [m]
+_MORE = 2.0  # times what the ground rises, and times the clearance, that a swing may be higher than asked [-]
+_EDGE = 0.05  # least distance of a foothold from steps of the ground by default [m]
 _SHARE = 0.5  # clearance near a foothold, relative to the distance from it [-]
 
 
-def on_terrain(schedule: ContactSchedule, terrain: Terrain, *, clearance: float, edge: float) -> ContactSchedule:
+def on_terrain(schedule: ContactSchedule, terrain: Terrain, *, clearance: float, edge: float | None) -> ContactSchedule:
     """Schedule of `ContactSchedule.on`, which has the arguments."""
     check_instance("terrain", terrain, Terrain)
-    room, away = check_non_negative("clearance", clearance, unit="m"), check_non_negative("edge", edge, unit="m")
+    room = check_non_negative("clearance", clearance, unit="m")
+    away = None if edge is None else check_non_negative("edge", edge, unit="m")
     feet = schedule.start.feet
     lifts = dict(zip(feet, terrain.distances([place.position for place in feet.values()]).tolist()))
     for name, lift in lifts.items():
@@ -42,7 +45,9 @@ def on_terrain(schedule: ContactSchedule, terrain: Terrain, *, clearance: float,
     for phase, after in zip(schedule.phases, schedule.stances[1:]):
         swings = []
         for swing in phase.swings:
-            to = terrain.place(after.feet[swing.foot], lifts[swing.foot], edge=away)
+            place, lift = after.feet[swing.foot], lifts[swing.foot]
+            beside = max(_EDGE, 0.0 if place.sole else lift + room)  # a round foot can rise straight up there
+            to = terrain.place(place, lift, edge=beside if away is None else away)
             placed = dataclasses.replace(swing, to=to)
             swings.append(_raised(terrain, now.feet[swing.foot], placed, phase.rise, room))
         new = now.stepped({swing.foot: swing.to for swing in swings}, now.com)
@@ -88,7 +93,10 @@ def _raised(terrain: Terrain, start: Foothold, swing: Swing, rise: float | None,
     profiles = {swing.profile: 0.0, "steep": 0.0}
     if swing.height is None:  # heights of these paths are above the higher foothold
         profiles["onto" if ends[1, 2] >= ends[0, 2] else "off"] = step / 2
-    for height in np.arange(least, _HIGHEST + _LIFT, _LIFT).tolist():
+    line = ends[0, :2] + np.linspace(0.0, 1.0, _SAMPLES)[:, None] * (ends[1] - ends[0])[:2]
+    ground = terrain.heights(line)
+    most = least + _MORE * (float(np.ptp(ground[np.isfinite(ground)])) + room)
+    for height in np.arange(least, most + _LIFT, _LIFT).tolist():
         for profile, less in profiles.items():
             chosen = max(height - less, 0.0)
             path = swing_path(profile, _SAMPLES, ends, chosen)
@@ -97,7 +105,8 @@ def _raised(terrain: Terrain, start: Foothold, swing: Swing, rise: float | None,
                 return dataclasses.replace(swing, height=chosen, profile=profile)
     raise InvalidArgumentError(
         f"terrain: expected a swing of {swing.foot!r} from {start!r} to {swing.to!r} that clears the ground by "
-        f"{room:g} m, got none up to a height of {_HIGHEST:g} m; change the step length, edge or clearance"
+        f"{room:g} m, got none up to a height of {most:.2g} m; move footholds away from steps of the ground (edge=), "
+        "or change the step length or clearance"
     )
 
 

@@ -59,8 +59,8 @@ def gait_problem(
             also a guess: `gait_guess(problem, schedule, plan=plan)`.
         collisions: Whether links keep apart from each other, or a Scene from which they keep apart as well, for
             SolverSQP: a constraint "collisions", as in `ConstraintStack.of_robot`. The ground is no obstacle.
-        margin: Least distance of links from each other and from obstacles [m]. Collision shapes contain the links, and
-            leave standing robots little room.
+        margin: Their least distance [m], between links at most 0.01 m if there are obstacles. Collision shapes contain
+            the links, and leave standing robots little room.
     """
     check_instance("schedule", schedule, ContactSchedule)
     if check_known("model", model, ("whole-body", *REDUCED)) != "whole-body":

@@ -15,6 +15,9 @@ from trajopt.ik.tasks import TaskModel
 from trajopt.residuals import ResidualModelCollisions
 from trajopt.types import Reals
 
+TOUCHING = 1e-4
+"""Distance from their margin below which bodies are in the way of a descent [m]."""
+
 
 @dataclass(frozen=True)
 class Judge:
@@ -61,21 +64,35 @@ class Judge:
             part = slice(end, end := end + size)
             residuals[name] = _residual(q, rows[:, part], beyond[:, part], unit, name in self.soft)
             if self.colliding is not None and len(rows):
-                nearest = int(rows[:, part].min(axis=1).argmin()) if size else 0
-                residuals[name] = _with_bodies(residuals[name], self.colliding, name, p[nearest : nearest + 1])
+                residuals[name] = _with_bodies(residuals[name], self.colliding, name, p, lower[:, part])
         for (name, unit), value in zip(self.costs, values[3:], strict=True):
             residuals[name] = _residual(q, value, np.zeros_like(value), unit)
         return residuals
 
 
-def _with_bodies(result: TaskResidual, model: TaskModel, name: str, p: Reals) -> TaskResidual:
-    """Residual with what each row of a collision task measures with parameters (1, np); others unchanged."""
+def _with_bodies(result: TaskResidual, model: TaskModel, name: str, p: Reals, margins: Reals) -> TaskResidual:
+    """Residual with what the rows of a collision task measure; others unchanged.
+
+    Args:
+        result: The residual.
+        model: The tasks.
+        name: Name of the task.
+        p: Parameters of each configuration (n, np).
+        margins: Lower bound of each row (n, nr) [m].
+    """
     residual = model.constraints[name].residual
     if not isinstance(residual, ResidualModelCollisions):
         return result
     values = {key: p[:, model.layout.slices[f"{name}.{key}"]] for key in residual.parameters()}
     unchecked = model.state.robot.collision_shapes.unchecked
-    return replace(result, bodies=tuple(residual.bodies_of_rows(values)[0]), unchecked=unchecked)
+    bodies, rows = residual.bodies_of_rows(values), np.atleast_2d(result.value)
+    least = int(rows.min(axis=1).argmin())
+    room = rows - margins
+    touching = tuple(
+        (bodies[i][k] if room[i, k] <= TOUCHING else "", float(margins[i, k]))
+        for i, k in enumerate(room.argmin(axis=1))
+    )
+    return replace(result, bodies=tuple(bodies[least]), touching=touching, unchecked=unchecked)
 
 
 def _residual(q: Reals, value: Reals, violation: Reals, unit: str, soft: bool = False) -> TaskResidual:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -47,6 +47,8 @@ class TaskResidual:
             at that with the least distance; empty for other tasks.
         unchecked: Text that names links which collisions leave out although they might touch, see
             `CollisionShapes.left_out`.
+        touching: For each configuration the two bodies that are closest to their margin or beyond it, "" if none is
+            near, and that margin [m]; empty for other tasks.
     """
 
     value: Reals
@@ -55,6 +57,7 @@ class TaskResidual:
     soft: bool = False
     bodies: tuple[str, ...] = ()
     unchecked: str = ""
+    touching: tuple[tuple[str, float], ...] = ()
 
     @property
     def closest(self) -> str:
@@ -132,6 +135,7 @@ class IKResult:
         if self.status is IKStatus.UNREACHABLE:
             reasons = _reasons(self.residuals, self.causes, self.failed, self.active_limits, self.starts)
             lines += [f"  {words}" for words in reasons]
+            lines += [f"-> {words}" for words in _less_margin(self.residuals, [(0, self.causes)])]
             lines.append("-> move a target, or make a row soft: tasks.add(..., soft=(linear, quadratic))")
         return "\n".join([*lines, *_unchecked(self.residuals)])
 
@@ -252,6 +256,7 @@ class IKBatch(ExplainsAttributes):
                 lines += [f"    {words}" for words in reasons]
         if len(rows) > most:
             lines.append(f"  and {len(rows) - most} more")
+        lines += [f"-> {words}" for words in _less_margin(self.residuals, causes.items())]
         return "\n".join([*lines, *_unchecked(self.residuals)])
 
     def table(self) -> dict[str, Any]:
@@ -367,10 +372,25 @@ def _cause_words(
     collided = [name for name in causes if residuals[name].bodies]
     if collided:
         search = f"no collision-free configuration was found from {starts} start{'s' * (starts != 1)}"
-        return [f"{search}, more starts may find one: all others hold without {' or without '.join(collided)}"]
+        return [f"{search}: all others hold without {' or without '.join(collided)}"]
     if causes:
         return [f"all others hold without {' or without '.join(causes)}"]
     return ["more than one has to give way"] if len(failed) > 1 else []
+
+
+def _less_margin(residuals: Mapping[str, TaskResidual], causes: Iterable[tuple[int, tuple[str, ...]]]) -> Iterator[str]:
+    """Advice on targets, by number, that are reached only with collisions: the bodies in the way, and their margin."""
+    every = list(causes)
+    for name in [name for name, each in residuals.items() if each.touching]:
+        targets = [residuals[name].touching[i] for i, own in every if name in own]
+        if not targets:
+            continue
+        pairs = Counter(target for target in targets if target[0])
+        (bodies, margin), count = (*pairs.most_common(1), (targets[0], 0))[0]
+        often = f", most often, at {count} of {len(targets)} targets" if len(targets) > 1 else ""
+        way = f"{bodies} are in the way{often}: " if bodies else ""
+        smaller = f"a smaller margin (now {margin:g} m) or " if margin > 0.0 else ""
+        yield f"{way}{smaller}more starts may find configurations without collision"
 
 
 def _beyond(worst: dict[str, float], tolerance: float) -> tuple[str, ...]:

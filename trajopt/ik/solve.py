@@ -60,7 +60,7 @@ def solve(
             motion begins at the neutral configuration. None for no cost.
         collisions: Whether to keep links apart from each other, or a Scene from which to keep them apart as well: a
             constraint "collisions", as in `ConstraintStack.of_robot`.
-        margin: Least distance of links from each other and from obstacles [m].
+        margin: Least distance from obstacles, and of links from each other, there at most 0.01 m if there are any [m].
 
     Raises:
         UnknownNameError: There is no parameter, or no joint, of this name.
@@ -107,7 +107,7 @@ def solve_batch(
         weights: How dear the motion of joints is, as in `solve`, from `start`, the neutral configuration, or
             "motion.reference" in `targets`, a state at rest for each target (n, nx).
         collisions: Whether to keep links apart from each other, or a Scene from which to keep them apart as well.
-        margin: Least distance of links from each other and from obstacles [m].
+        margin: Least distance from obstacles, and of links from each other, there at most 0.01 m if there are any [m].
 
     Raises:
         UnknownNameError: There is no parameter, or no joint, of this name.

@@ -58,7 +58,7 @@ class IKSolver(Immutable):
         collisions: Whether to keep links apart from each other, or obstacles from which to keep them apart as well: a
             constraint "collisions", see `ResidualModelCollisions`. A descent begins without them; where it ends, it
             chooses the nearest bodies, and goes on until these are far enough apart.
-        margin: Least distance of links from each other and from obstacles [m].
+        margin: Least distance from obstacles, and of links from each other, there at most 0.01 m if there are any [m].
 
     Raises:
         UnknownNameError: `fixed` or `weights` name no joint.

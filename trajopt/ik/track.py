@@ -80,7 +80,7 @@ def track(
         collisions: Whether to keep links apart from each other, or a Scene from which to keep them apart as well: a
             constraint "collisions", as in `ConstraintStack.of_robot`, which comes before following the path. Obstacles
             move by functions or arrays in `path`: {"collisions.ball": lambda t: ...}.
-        margin: Least distance of links from each other and from obstacles [m].
+        margin: Least distance from obstacles, and of links from each other, there at most 0.01 m if there are any [m].
 
     Raises:
         UnknownNameError: There is no parameter, method or joint of this name.

@@ -140,7 +140,7 @@ class IKTracker(Immutable):
             [-]: what constraints and costs leave open is done with the least Σ wᵢ vᵢ².
         collisions: Whether to keep links apart from each other, or a Scene from which to keep them apart as well: a
             constraint "collisions", as in `ConstraintStack.of_robot`, which comes before following the targets.
-        margin: Least distance of links from each other and from obstacles [m].
+        margin: Least distance from obstacles, and of links from each other, there at most 0.01 m if there are any [m].
 
     Raises:
         UnknownNameError: `fixed` or `weights` name no joint.

@@ -5,7 +5,15 @@ from trajopt.kernels.compiler import compilations, compiled
 from trajopt.kernels.driver import KernelCall, Rows, blocks_of, lane_rows, rows
 from trajopt.kernels.group_calls import GroupCalls, Stage
 from trajopt.kernels.lane_copies import LaneChoice, copy_vectors
-from trajopt.kernels.machine import Kernel, compile_together, forget, kernel, lane_count, wait_until_optimised
+from trajopt.kernels.machine import (
+    Kernel,
+    compile_together,
+    forget,
+    kernel,
+    lane_count,
+    wait_until_optimised,
+    without_background,
+)
 from trajopt.kernels.parallel import ParallelCalls, SideBySide
 from trajopt.kernels.program import Program
 from trajopt.kernels.reductions import Reduction
@@ -42,4 +50,5 @@ __all__ = [
     "set_num_threads",
     "wait_until_optimised",
     "with_vector_sines",
+    "without_background",
 ]

@@ -13,13 +13,14 @@ Environment:
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import logging
 import os
 import threading
 import weakref
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from trajopt import cache
@@ -78,8 +79,9 @@ def compile_together(kernels: Iterable[Kernel], *, optimised: bool = False) -> N
 
     Args:
         kernels: The kernels.
-        optimised: Whether to wait for optimised code.
+        optimised: Whether to wait for optimised code, unless TRAJOPT_OPTIMISE=off.
     """
+    optimised &= _optimises()
     with Heard():
         waiting = [each for each in kernels if each.tier == "none" or (optimised and each.tier == "quick")]
         levels = [OPTIMISED if optimised else each.first_level() for each in waiting]
@@ -102,6 +104,16 @@ def wait_until_optimised() -> None:
     if _optimises():
         compile_together([each for each in list(_living) if each.tier == "quick" and each.calls], optimised=True)
         _background.end()
+
+
+@contextlib.contextmanager
+def without_background() -> Iterator[None]:
+    """No kernel begins to be optimised in the background meanwhile: for a solve whose own code is not used again."""
+    _background.held += 1
+    try:
+        yield
+    finally:
+        _background.held -= 1
 
 
 def _check(program: Program, width: int) -> None:
@@ -206,7 +218,7 @@ class Kernel:
 
     def optimise(self) -> None:
         """Starts compiling the optimised tier in the background, unless it exists or is already queued."""
-        if self.tier == "quick" and not self._queued and _optimises():
+        if self.tier == "quick" and not self._queued and _optimises() and not _background.held:
             self._queued = True
             _background.add(self)
 
@@ -252,12 +264,17 @@ class Kernel:
 
 
 class _Background:
-    """Thread that optimises kernels in order of arrival; kernels that are no longer in use are skipped."""
+    """Thread that optimises kernels in order of arrival; kernels that are no longer in use are skipped.
+
+    Attributes:
+        held: Number of `without_background` that have not ended.
+    """
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._waiting: deque[weakref.ref[Kernel]] = deque()
         self._thread: threading.Thread | None = None
+        self.held = 0
 
     def add(self, kernel: Kernel) -> None:
         """Adds a kernel."""

@@ -19,7 +19,7 @@ from trajopt.errors import InvalidArgumentError, TrajoptError, function_raised, 
 from trajopt.mpc.controller import MPCController
 from trajopt.mpc.disturbance import Disturbance, Noise, Push, Rate
 from trajopt.mpc.errors import ClosedLoopError
-from trajopt.mpc.log import ClosedLoop
+from trajopt.mpc.log import OWN_MODEL, ClosedLoop
 from trajopt.mpc.recorder import Recorder
 from trajopt.mpc.sensing import Estimate, Measure, Sensing, check_function
 from trajopt.mpc.step import MPCStep
@@ -168,6 +168,7 @@ class _Loop:
             "plant": _words(plant, self._plant) + _change_words(model_error or {}, self._problem, own=plant is None),
             "sensing": self._sensing.words(noise, seed),
             "solver": _solver_words(controller),
+            "time_budget": controller.options.time_budget,
         }
 
     def _plant_step(self, dt_plant: float | None) -> float:
@@ -280,12 +281,12 @@ class _Loop:
 
     def _row(self, t: float) -> Reals:
         """Parameters of the first knot at a time [s]; with delay compensation the window itself begins later."""
-        values = self._problem.table.values
+        window, values = self._controller._window, self._problem.table.values
         if not self._predicts:
-            return values[0]
+            return window.first_row(t)
         ahead = values.copy()
-        self._controller._window.move(t)
-        row = values[0].copy()
+        window.move(t)
+        row = window.first_row(t)
         values[:] = ahead
         return row
 
@@ -366,7 +367,7 @@ def _generator(seed: Any) -> np.random.Generator:
 def _words(argument: Any, plant: PlantAbstract) -> str:
     """Description of a plant for the log."""
     if argument is None:
-        return "the controller's own model"
+        return OWN_MODEL
     name = getattr(argument, "__name__", type(argument).__name__)
     return f"function {name}" if type(plant).__name__ == "FunctionPlant" else name
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import logging
 import time
@@ -12,9 +13,9 @@ import numpy as np
 from trajopt import solvers
 from trajopt.checks import check_finite, check_instance, check_known
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, UnsupportedOperationError, shown
-from trajopt.kernels import wait_until_optimised
+from trajopt.kernels import wait_until_optimised, without_background
 from trajopt.mpc.controlled import check_controlled
-from trajopt.mpc.converged import Converged, PlanOutcome
+from trajopt.mpc.converged import Converged, PlanOutcome, slack_price
 from trajopt.mpc.estimator import Estimator
 from trajopt.mpc.last_plan import LastPlan, controls_without_rows
 from trajopt.mpc.options import MPCOptions
@@ -33,7 +34,6 @@ from trajopt.solvers.sqp.real_time import Limits, Plan, PlanEvaluator, RealTimeI
 from trajopt.types import Reals
 
 LOG = logging.getLogger("trajopt.mpc")
-FIRM = 100.0  # slack price as a multiple of the largest multiplier; a tenth of it is the multiple of cost slopes
 
 
 class MPCController(Immutable):
@@ -137,12 +137,15 @@ class MPCController(Immutable):
         for array in (plan.K, plan.lam, plan.y):
             array.fill(0.0)
         plan.t = now
-        outcome = self._first(plan, x, guess)
+        with without_background() if self._rests else contextlib.nullcontext():
+            outcome = self._first(plan, x, guess)
         if self.estimator is not None:
             span = self._limits.upper[0] - self._limits.lower[0]
             self.estimator.begin(np.where(np.isfinite(span), span, np.abs(plan.us).max(axis=0, initial=1e-6)))
         if isinstance(self._engine, RealTime):
             self._engine.begin()
+        if self._rests:
+            self._solve.forget()
         if not self._plans_within and (names := controls_without_rows(self._evaluator, self._limits)):
             LOG.warning(
                 "plans ignore the limits of %s, so controls are clipped afterwards. Add the limits as a constraint: "
@@ -171,29 +174,25 @@ class MPCController(Immutable):
         self._limits.begin()
         outcome = self._solve.begin(plan, x, guess)
         if self._softens and prices is None:
-            price = self._price(plan)
+            price = slack_price(self._evaluator, self.problem, plan)
             if outcome.status is MPCStatus.FAILED:
                 rows.soften((price, price))
                 outcome = self._solve.begin(plan, x, guess)
-                price = max(price, self._price(plan))
+                price = max(price, slack_price(self._evaluator, self.problem, plan))
             rows.soften((price, price))
         self._limits.begin()
         return outcome
 
-    def _price(self, plan: Plan) -> float:
-        """Price of the slacks of softened rows, higher than the multiplier of any row that can be satisfied."""
-        e, free = self._evaluator, self.problem.table.rows.free
-        e.xs[:], e.us[:] = plan.xs, plan.us
-        e.expand(None)
-        sizes = (np.abs(e.g), np.abs(e.terminal_g), np.diagonal(e.H, axis1=1, axis2=2), np.diagonal(e.terminal_H))
-        slope = max(float(np.max(each, initial=0.0)) for each in sizes)
-        return max(FIRM * float(np.max(np.abs(plan.y[free]), initial=0.0)), 0.1 * FIRM * slope, 1e-6)
+    @property
+    def _rests(self) -> bool:
+        """Whether full solves are over after the first one: steps are iterations, also those after failed ones."""
+        return self.options.mode == "real-time" and self.options.on_failure != "solve"
 
     def _rehearse(self) -> str:
         """Runs a step and discards it, so that solvers compile all code; returns why it failed, or an empty text."""
         plan, reason = copy.deepcopy(self._plan), ""
         self._shift(plan, plan.t + 0.5 * self.dt)
-        for engine in (self._solve, self._engine):
+        for engine in (self._engine,) if self._rests else (self._solve, self._engine):
             try:
                 engine.prepare(plan)
                 engine.feedback(plan, plan.xs[0].copy())

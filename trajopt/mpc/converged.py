@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
+
+import numpy as np
 
 from trajopt.errors import InvalidArgumentError
 from trajopt.mpc.step import MPCStatus
 from trajopt.shooting import ShootingProblem
+from trajopt.shooting.evaluator import Evaluator
 from trajopt.solution import Solution, SolverStatus
 from trajopt.solvers import SolverAbstract, SolverOptions
 from trajopt.solvers.sqp.real_time import Limits, Plan, PlanEvaluator
 from trajopt.types import Reals
 
+FIRM = 100.0  # slack price as a multiple of the largest multiplier; a tenth of it is the multiple of cost slopes
 STOPPED = (
     *(SolverStatus.MAX_ITERATIONS, SolverStatus.TIME_LIMIT, SolverStatus.STOPPED_BY_CALLBACK),
     SolverStatus.LINE_SEARCH_FAILED,
@@ -49,24 +54,33 @@ class Converged:
         limits: Limits,
         time_budget: float | None,
     ) -> None:
-        self._problem, self._first = problem, solver(problem, options)
+        self._problem, self._kind, self._options, self._budget = problem, solver, options, time_budget
         self._judge, self._limits = judge, limits
-        self._next = self._first
-        if time_budget is not None:
-            limit = self._first.options.time_limit
-            shorter = time_budget if limit is None else min(limit, time_budget)
-            self._next = solver(problem, dataclasses.replace(self._first.options, time_limit=shorter))
+
+    @functools.cached_property
+    def _solvers(self) -> tuple[SolverAbstract[Any], SolverAbstract[Any]]:
+        """The solver of the first solve, and that of later ones."""
+        first = self._kind(self._problem, self._options)
+        if self._budget is None:
+            return first, first
+        limit = first.options.time_limit
+        shorter = self._budget if limit is None else min(limit, self._budget)
+        return first, self._kind(self._problem, dataclasses.replace(first.options, time_limit=shorter))
+
+    def forget(self) -> None:
+        """Drops the solvers, so that no time is spent on optimising code that only they run."""
+        self.__dict__.pop("_solvers", None)
 
     def begin(self, plan: Plan, x: Reals, guess: Any) -> PlanOutcome:
         """First solve, from state x and a guess: (xs, us), a Solution, or None for the solver's own guess."""
         self._problem.x0 = x
         if guess is None:
-            return self._taken(plan, self._first.solve())
+            return self._taken(plan, self._solvers[0].solve())
         if isinstance(guess, Solution):
-            return self._taken(plan, self._first.solve(guess))
+            return self._taken(plan, self._solvers[0].solve(guess))
         if not isinstance(guess, (list, tuple)) or len(guess) != 2:
             raise InvalidArgumentError(f"guess: expected (xs, us) or a Solution, got {type(guess).__name__}")
-        return self._taken(plan, self._first.solve(*guess))
+        return self._taken(plan, self._solvers[0].solve(*guess))
 
     def prepare(self, plan: Plan) -> None:
         """Does nothing: a solve starts with the measured state."""
@@ -78,9 +92,9 @@ class Converged:
         xs[0] = x
         self._limits.follow()
         multipliers = None
-        if self._next.takes_multipliers:
+        if self._solvers[1].takes_multipliers:
             multipliers = {"dynamics": plan.lam, "constraints": plan.y}
-        return self._taken(plan, self._next.solve(xs, plan.us, multipliers=multipliers))
+        return self._taken(plan, self._solvers[1].solve(xs, plan.us, multipliers=multipliers))
 
     def _taken(self, plan: Plan, solution: Solution) -> PlanOutcome:
         if solution.status is SolverStatus.INTERRUPTED:
@@ -95,3 +109,13 @@ class Converged:
             self._judge.see(plan)
         reason = "" if solution.converged else self._limits.contradiction or str(solution.status)
         return PlanOutcome(status, reason, solution.iterations)
+
+
+def slack_price(e: Evaluator, problem: ShootingProblem, plan: Plan) -> float:
+    """Price of the slacks of softened rows, higher than the multiplier of any row that can be satisfied."""
+    e.xs[:], e.us[:] = plan.xs, plan.us
+    e.expand(None)
+    sizes = (np.abs(e.g), np.abs(e.terminal_g), np.diagonal(e.H, axis1=1, axis2=2), np.diagonal(e.terminal_H))
+    slope = max(float(np.max(each, initial=0.0)) for each in sizes)
+    largest = float(np.max(np.abs(plan.y[problem.table.rows.free]), initial=0.0))
+    return max(FIRM * largest, 0.1 * FIRM * slope, 1e-6)

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from trajopt.planar import OccupancyGrid, Scan
 
 
+OWN_MODEL = "the controller's own model"
+"""Value of `ClosedLoop.plant` for a plant that is the controller's own model, without a model error."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ClosedLoop(ExplainsAttributes):
     """Log of a closed loop of n control periods.
@@ -74,6 +78,7 @@ class ClosedLoop(ExplainsAttributes):
             parameters of `MPCOptions(estimate=...)`, and with `offset_free` the disturbance of each control [its unit].
         sensing: Description of noise, sensors and estimator, with the errors of estimates; empty if the controller
             received the true states.
+        time_budget: Time limit of the feedback phase [s]; None for no limit.
     """
 
     dt: float
@@ -110,6 +115,7 @@ class ClosedLoop(ExplainsAttributes):
     missed: str = ""
     delay_compensated: bool = False
     sensing: str = ""
+    time_budget: float | None = None
     biased: str = ""
     estimated: Mapping[str, Reals] = field(default_factory=dict)
 

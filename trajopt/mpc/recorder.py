@@ -32,7 +32,8 @@ class Recorder:
     Args:
         controller: The controller.
         periods: Number of control periods [-].
-        facts: Further fields of the ClosedLoop: delay and whether it is compensated, seed, plant, sensing, solver.
+        facts: Further fields of the ClosedLoop: delay and whether it is compensated, seed, plant, sensing, solver,
+            time budget.
         pushes: The pushes.
         errors_of: Text about the errors of estimates (n, nx) of states (n, nx).
     """

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
-from trajopt.analysis.constraints import HELD, constraint_rows
+from trajopt.analysis.constraints import HELD, ConstraintRows, constraint_rows
 from trajopt.analysis.contradictions import EXCLUDE
 from trajopt.analysis.touching import touching_distance
 from trajopt.errors import TrajoptError
+from trajopt.mpc.log import OWN_MODEL
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -26,6 +29,7 @@ _SLOW = 90.0
 
 _AFTER = 0.5  # time after a push in which an error is said to be due to it, and longest push that is a moment [s]
 _MOST = 4  # constraints, and reasons, that a report lists [-]
+_PAIRS = 2  # pairs of bodies that a report names for one constraint [-]
 
 
 def report(log: ClosedLoop) -> dict[str, str]:
@@ -110,12 +114,8 @@ def _bounds(log: ClosedLoop) -> str:
 
     Constraints on controls alone are left out, as `_controls` tells it.
     """
-    try:
-        constraints = () if log.motion is None else constraint_rows(log.motion)
-    except TrajoptError:  # a state that is not finite
-        return ""
     words = []
-    for rows in constraints:
+    for rows in _rows(log):
         if all(control >= 0 for control in rows.controls):
             continue
         n = int(np.isfinite(rows.values[:-1]).any(axis=1).sum())
@@ -123,8 +123,25 @@ def _bounds(log: ClosedLoop) -> str:
         at = (rows.active & ~rows.equations)[:-1].any(axis=1) & ~beyond
         counts = {"beyond": int(beyond.sum()), "at": int(at.sum())}
         parts = [f"{side} a bound in {_share(count, n, 'samples')}" for side, count in counts.items() if count]
-        words += [f"{rows.name} {' and '.join(parts)}"] if parts else []
+        words += [f"{rows.name}{_touching(rows)} {' and '.join(parts)}"] if parts else []
     return "; ".join(words[:_MOST]) + (f"; and {len(words) - _MOST} more" if len(words) > _MOST else "")
+
+
+def _rows(log: ClosedLoop) -> tuple[ConstraintRows, ...]:
+    """Constraints at the samples of the motion; empty if they are unknown."""
+    try:
+        return () if log.motion is None else constraint_rows(log.motion)
+    except TrajoptError:  # a state that is not finite
+        return ()
+
+
+def _touching(rows: ConstraintRows) -> str:
+    """Names of the bodies that were at a bound or beyond, the most frequent first; empty for other constraints."""
+    if not rows.bodies:
+        return ""
+    pairs = [name for name, _ in Counter(np.array(rows.bodies)[rows.active | rows.violated].tolist()).most_common()]
+    more = f", and {len(pairs) - _PAIRS} more" if len(pairs) > _PAIRS else ""
+    return f"[{', '.join(pairs[:_PAIRS])}{more}]"
 
 
 def _constraints(log: ClosedLoop) -> str:
@@ -140,11 +157,21 @@ def _constraints(log: ClosedLoop) -> str:
 
 
 def _sizes(log: ClosedLoop, violated: Mapping[str, float]) -> str:
-    shown, units = list(violated.items())[:_MOST], _units(log)
+    shown, units, bodies = list(violated.items())[:_MOST], _units(log), _deepest(log)
     words = [
-        f"{name} by {size:.3g}{units.get(name, '')} at {_time_of(log, log.violations[name])}" for name, size in shown
+        f"{name}{bodies.get(name, '')} by {size:.3g}{units.get(name, '')} at {_time_of(log, log.violations[name])}"
+        for name, size in shown
     ]
     return ", ".join(words) + (f", and {len(violated) - _MOST} more" if len(violated) > _MOST else "")
+
+
+def _deepest(log: ClosedLoop) -> dict[str, str]:
+    """Names of the two bodies of the largest violation, such as "[hand and ball]", by constraint; empty for others."""
+    words = {}
+    for rows in _rows(log):
+        knot, row, _ = rows.largest(rows.violations)
+        words[rows.name] = f"[{rows.bodies[knot][row]}]" if rows.bodies else ""
+    return words
 
 
 def _units(log: ClosedLoop) -> dict[str, str]:
@@ -216,7 +243,13 @@ def _cures(log: ClosedLoop) -> list[str]:
             f"in {_SLOW:.0f} % of the steps: use a period of {needed:g} ms or more (MPCOptions.dt), "
             f"fewer knots, {mode}or a time_budget"
         )
-    failed = [log.reasons.get(int(k), "") for k in np.flatnonzero(log.statuses == "failed")]
+    late = _late(log)
+    if late.any():
+        cures.append(
+            f"{_share(int(late.sum()), len(log))} used up the time_budget of {1e3 * log.time_budget:g} ms before they "
+            "were solved: raise it (MPCOptions.time_budget), or take fewer knots or constraints"
+        )
+    failed = [log.reasons.get(int(k), "") for k in np.flatnonzero((log.statuses == "failed") & ~late)]
     failed = [reason for reason in failed if EXCLUDE not in reason]
     if failed:
         hard = [name for name in log.violations if name not in log.soft and any(map(_named(name), failed))]
@@ -241,7 +274,21 @@ def _cures(log: ClosedLoop) -> list[str]:
     if log.missed and not any(tracked.moves for tracked in log.tracked):  # errors of those are told
         cures.append(
             f"the plant does not come where plans end, it misses {log.missed} (median of the last half). So the goal is"
-            " not reached although steps are solved: the model's parameters may be wrong (MPCOptions(estimate=..., "
-            "offset_free=True)), the horizon too short, or the limits too tight"
+            f" not reached although steps are solved: {_why_missed(log)}"
         )
     return cures
+
+
+def _late(log: ClosedLoop) -> npt.NDArray[np.bool_]:
+    """Whether each step was not solved within its time budget (n,)."""
+    if log.time_budget is None:
+        return np.zeros(len(log), dtype=np.bool_)
+    return np.asarray((log.statuses != "solved") & (log.feedback_times > log.time_budget))
+
+
+def _why_missed(log: ClosedLoop) -> str:
+    """Possible reasons why plans do not come true; a plant that is the controller's own model has its parameters."""
+    others = f"the horizon {{}}too short, or the limits too tight{' (see bounds)' if _bounds(log) else ''}"
+    if log.plant == OWN_MODEL and not log.pushes:
+        return others.format("may be ")
+    return f"the model's parameters may be wrong (MPCOptions(estimate=..., offset_free=True)), {others.format('')}"

@@ -133,6 +133,15 @@ class Window:
         for places, rows in settings:
             values[places] = rows
 
+    def first_row(self, t: float) -> Reals:
+        """Parameters of the first knot, with references at its begin t [s], also of costs in the middle of its step."""
+        row = self._problem.table.values[0].copy()
+        for name, reference in self._references.items():
+            if self._offsets[name][0] > 0.0:
+                (columns,) = (place[1] for place in self._problem.table.places(name, [0]))
+                row[columns] = reference.at(np.array([t]))[0]
+        return row
+
     def _offsets_of(self, name: str) -> Reals:
         """Times relative to the first knot (N + 1,) at which a parameter is compared [s]."""
         stacks = [kind.model.model_parts.costs for kind in self._problem.kinds]

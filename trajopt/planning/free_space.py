@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from trajopt.residuals import ResidualModelCollisions
+from trajopt.residuals.collisions import own_margin
 from trajopt.robots import Robot, Scene
 from trajopt.shooting.collision_slots import BodyDistances
 from trajopt.states import StateMultibody
@@ -16,6 +17,7 @@ STEP = 5e-3  # motion of a body between two checks below which nothing is checke
 TURN = 0.6  # sum of the motions of all joints in a part, beyond which it is halved in any case [rad, m]
 ARC = 1.05  # largest length of the path of a point in such a part, relative to its chord [-]
 OUTSIDE = 1e-4  # distance beyond a joint limit that counts as none [rad, m]
+ROUNDED = 1e-6  # by which less than a margin between links counts as kept, as inverse kinematics does to rounding [m]
 FIRST = 8  # least number of parts of a curve [-]
 
 
@@ -29,7 +31,7 @@ class FreeSpace:
     Args:
         robot: The robot, whose joints have one coordinate each.
         scene: Obstacles; None for none.
-        margin: Least distance [m].
+        margin: Least distance from obstacles [m]; that of links from each other is `own_margin` of it.
 
     Attributes:
         robot: The robot.
@@ -39,23 +41,29 @@ class FreeSpace:
     """
 
     def __init__(self, robot: Robot, scene: Scene | None, margin: float) -> None:
-        self.robot, self._margin, self.checked = robot, margin, 0
+        self.robot, self.checked = robot, 0
         self.lower, self.upper = (
             np.array(each) for each in (robot.model.lowerPositionLimit, robot.model.upperPositionLimit)
         )
         residual = ResidualModelCollisions(StateMultibody(robot), scene)
         self._distances, self._labels = BodyDistances(residual), residual.labels()
         self._first, self._second = residual.indices().T
+        self._margins = np.where(self._second < 0, margin, own_margin(margin, scene) - ROUNDED)
         self._own = residual.layout.column()[None, : residual.obstacle_size]
 
     def nearest(self, q: Reals) -> tuple[float, str]:
-        """Least distance at a configuration (nq,), and the names of the two bodies [m]."""
+        """Distance of the bodies that are least beyond their margin at a configuration (nq,), and their names [m]."""
         gaps = np.concatenate(self._at(q[None])[0], axis=1)[0]
-        return float(gaps.min()), self._labels[int(gaps.argmin())]
+        worst = int((gaps - self._margins).argmin())
+        return float(gaps[worst]), self._labels[worst]
 
-    def least(self, q: Reals) -> Reals:
-        """Least distance at each of several configurations (n, nq), shape (n,) [m]."""
-        return np.asarray(np.min([each.min(axis=1) for each in self._at(q)[0]], axis=0))
+    def lacks(self, q: Reals) -> Reals:
+        """By how much bodies are nearer than their margin, at most, at configurations (n, nq), shape (n,) [m]."""
+        return self._lacks(np.concatenate(self._at(q)[0], axis=1))
+
+    def _lacks(self, gaps: Reals) -> Reals:
+        """The same for distances (n, pairs); negative where all are farther."""
+        return np.asarray((self._margins - gaps).max(axis=1))
 
     def points(self, q: Reals) -> Reals:
         """Ends (n, bodies, 2, 3) of the axes of all bodies at configurations (n, nq) [m]."""
@@ -63,7 +71,7 @@ class FreeSpace:
 
     def contains(self, q: Reals) -> bool:
         """Whether a configuration (nq,) is free."""
-        return bool(self._within(q[None]).all()) and self.nearest(q)[0] >= self._margin
+        return bool(self._within(q[None]).all()) and bool(self.lacks(q[None])[0] <= 0.0)
 
     def connects(self, start: Reals, end: Reals) -> bool:
         """Whether all configurations of a straight line from a free configuration are free."""
@@ -80,11 +88,10 @@ class FreeSpace:
         """
         q = curve(parameters)
         gaps, points = self._at(q)
-        near = np.min([each.min(axis=1) for each in gaps], axis=0)
-        bad = (near < self._margin) | ~self._within(q)
+        ends = [parameters, q, np.concatenate(gaps, axis=1), points]
+        bad = (self._lacks(ends[2]) > 0.0) | ~self._within(q)
         if bad.any():
             return parameters[bad]
-        ends = [parameters, q, np.concatenate(gaps, axis=1), points]
         before, after = [each[:-1] for each in ends], [each[1:] for each in ends]
         while (left := self._unsure(before, after)).any():
             before, after = ([each[left] for each in some] for some in (before, after))
@@ -92,7 +99,7 @@ class FreeSpace:
             q = curve(middle)
             gaps, points = self._at(q)
             ends = [middle, q, np.concatenate(gaps, axis=1), points]
-            bad = (ends[2].min(axis=1) < self._margin) | ~self._within(q)
+            bad = (self._lacks(ends[2]) > 0.0) | ~self._within(q)
             if bad.any():
                 return np.asarray(middle[bad])
             before, after = (
@@ -106,7 +113,7 @@ class FreeSpace:
         moved = ARC * np.sqrt(((after[3] - before[3]) ** 2).sum(axis=3).max(axis=2))  # of the ends of each axis
         own = np.concatenate([moved, np.zeros((len(moved), 1))], axis=1)  # obstacles have the index -1
         lengths = own[:, self._first] + own[:, self._second]
-        reached = (0.5 * (before[2] + after[2] - lengths)).min(axis=1) < self._margin
+        reached = self._lacks(0.5 * (before[2] + after[2] - lengths)) > 0.0
         turned = np.abs(after[1] - before[1]).sum(axis=1) > TURN
         return turned | (reached & (moved.max(axis=1) > STEP))
 

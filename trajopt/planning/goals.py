@@ -36,8 +36,8 @@ def checked_configuration(space: FreeSpace, argument: str, value: Any, margin: f
         raise InvalidArgumentError(
             f"{argument}: expected joints within limits, got {robot.joint_names[i]} = {q[i]:.6g} beyond {limits}"
         )
-    distance, bodies = space.nearest(q)
-    if distance < margin:
+    if not space.contains(q):
+        distance, bodies = space.nearest(q)
         raise InvalidArgumentError(
             f"{argument}: expected links at least {margin:g} m apart from each other and from obstacles, got "
             f"{distance:.4g} m between {bodies}; choose another configuration, or lower margin"

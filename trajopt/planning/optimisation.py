@@ -37,7 +37,7 @@ class MotionProblem:
     Args:
         motion: The motion that is its guess, and whose limits it keeps.
         scene: Obstacles; None for none.
-        margin: Least distance of links from each other and from obstacles [m].
+        margin: Least distance from obstacles, and of links from each other, there at most 0.01 m if there are any [m].
         dt: Largest time between two knots [s].
 
     Attributes:
@@ -45,7 +45,7 @@ class MotionProblem:
     """
 
     def __init__(self, motion: RetimedPath, scene: Scene | None, margin: float, dt: float) -> None:
-        self._robot, self._limits, self._margin = motion.robot, motion.limits, margin
+        self._robot, self._limits = motion.robot, motion.limits
         steps = int(min(np.ceil(motion.duration / dt - 1e-9), 2**62))
         self._N = max(check_count("dt: number of knots", steps, most=_MOST), 2)
         self._dt, self._space = motion.duration / self._N, FreeSpace(motion.robot, scene, margin)
@@ -59,8 +59,7 @@ class MotionProblem:
         knot = IntegratedActionModelEuler(dynamics, dt=self._dt)
         end = ActionModelTerminal(CostStack(state), constraints=stop)
         self.problem = ShootingProblem(self._xs[0], [knot] * self._N, end)
-        self._rows = rows.sizes(state.nv)["collisions"]
-        self._least = np.full(self._N, margin)
+        self._least = np.tile(self.problem.get_parameter("collisions.lower", 0), (self._N, 1))
         self._set_accelerations()
 
     def solve(self) -> Solution:
@@ -80,15 +79,14 @@ class MotionProblem:
         q = solution.xs[:, : self._robot.nq]
         parts = np.arange(1, FINE + 1) / FINE
         fine = q[:-1, None] + parts[:, None] * np.diff(q, axis=0)[:, None]
-        gaps = self._space.least(fine.reshape(-1, self._robot.nq)).reshape(self._N, FINE)
-        return np.maximum(self._margin - gaps.min(axis=1), 0.0)
+        lacks = self._space.lacks(fine.reshape(-1, self._robot.nq)).reshape(self._N, FINE)
+        return np.maximum(lacks.max(axis=1), 0.0)
 
     def _raise_margins(self, lacks: Reals) -> None:
         """Raises the margins of the knots at both ends of a step."""
         more = np.where(lacks > ROUND_OFF, MORE * lacks, 0.0)
-        self._least += np.maximum(more, np.append(0.0, more[:-1]))
-        values = [np.full(self._rows, least) for least in self._least]
-        self.problem.set_parameter("collisions.lower", values, knots=range(self._N))
+        self._least += np.maximum(more, np.append(0.0, more[:-1]))[:, None]
+        self.problem.set_parameter("collisions.lower", self._least, knots=range(self._N))
 
     def _set_accelerations(self) -> None:
         """Sets limits of accelerations, which begin and end at 0 where the jerk has a limit."""

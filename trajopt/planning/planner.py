@@ -61,7 +61,7 @@ def plan(
             tuple.
         scene: Obstacles; by default links keep apart from each other alone.
         frame: Name of the frame that the goal places.
-        margin: Least distance of links from each other and from obstacles [m].
+        margin: Least distance from obstacles, and of links from each other, there at most 0.01 m if there are any [m].
         paths: Number of searches, of which the best path is kept, >= 1 [-].
         seed: Seed of the searches, >= 0.
         time_limit: Time of all searches, > 0 [s]. Searches after the first end earlier where they need more checks than

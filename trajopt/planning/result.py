@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from enum import Enum
 from os import PathLike
@@ -10,21 +11,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.analysis.clearance import clearance
+from trajopt.analysis.lines import coordinate_units, robot_lines
 from trajopt.analysis.obstacles import as_obstacles
 from trajopt.analysis.swept import Clearance
 from trajopt.checks import check_positive
 from trajopt.errors import UnsupportedOperationError
 from trajopt.objects.lazy import above
+from trajopt.residuals.collisions import own_margin
 from trajopt.retiming import RetimedPath
 from trajopt.robots import Robot, Scene
 from trajopt.solution import Solution
 from trajopt.solution.motions import described_motion
+from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FINE = 4  # points in each interval of a motion at which its clearance is computed [-]
+KEPT = 1.001  # largest part of a limit that retiming uses [-]
 FIGURES = 12  # configurations in a picture [-]
 
 
@@ -50,7 +55,7 @@ class Plan:
     Attributes:
         robot: The robot.
         scene: The obstacles; None without any.
-        margin: Least distance of links from each other and from obstacles [m].
+        margin: Least distance from obstacles, and of links from each other, there at most 0.01 m if there are any [m].
         status: Why planning stopped.
         corners: Configurations (n, nq) whose straight lines are the path before it is made smooth; none without a path
             [rad, m].
@@ -76,7 +81,10 @@ class Plan:
         return self.status is PlanStatus.SOLVED
 
     def solution(self, dt: float | None = None) -> Solution:
-        """The motion as a Solution for views, films and `analysis.clearance`, or as a guess of a solver.
+        """The motion as a Solution for tables, views and `analysis.clearance`, or as a guess of a solver.
+
+        It has no controls; `to_csv` writes the torques of inverse dynamics. `explain` names the clearance and the
+        largest use of limits along the whole motion.
 
         Args:
             dt: Time between two states [s]; the last state may come later than the end of the motion, at rest. By
@@ -90,7 +98,7 @@ class Plan:
         if dt is not None:
             step = check_positive("dt", dt, unit="s")
             times = np.asarray(step * np.arange(int(np.ceil(motion.duration / step - 1e-9)) + 1))
-        return self._at(times)
+        return self._at(times, self._notes)
 
     def optimise(self, dt: float = 0.02) -> Solution:
         """The motion near this one with the least squares of accelerations, by SolverSQP.
@@ -134,18 +142,43 @@ class Plan:
             UnsupportedOperationError: There is no motion.
         """
         draw = above("plotting.plot_motion")
-        return above("plotting.saved.saved")(lambda motion: draw(motion, FIGURES, frame=frame), path, self.solution())
+        return above("plotting.saved.saved")(
+            lambda motion: draw(motion, FIGURES, frame=frame), path, self._at(self._motion().times)
+        )
 
     def _motion(self) -> RetimedPath:
         if self.motion is None:
             raise UnsupportedOperationError(f"this plan has no motion: {self.status}")
         return self.motion
 
-    def _at(self, times: Reals) -> Solution:
-        q, v, _ = self._motion().at(times)
-        obstacles = () if self.scene is None else as_obstacles(self.scene)
-        xs, near = np.concatenate([q, v], axis=1), list(obstacles)
-        return described_motion(xs, solver="plan", robot=self.robot, times=times, obstacles=near)
+    @functools.cached_property
+    def _notes(self) -> tuple[str, str]:
+        """Clearance and use of limits of the whole motion, as text."""
+        used = ", ".join(f"{name} {100 * part:.0f} %" for name, part in self._motion().usage().items())
+        least, kept = self.clearance(), own_margin(self.margin, self.scene)
+        margin = f"{self.margin:g} m" + (f", of links from each other {kept:g} m" if kept != self.margin else "")
+        return (
+            f"clearance: {least.distance:.4g} m between {least.bodies} (margin {margin})",
+            f"limits: at most {used} of those of the plan",
+        )
+
+    def _at(self, times: Reals, notes: tuple[str, ...] = ()) -> Solution:
+        motion, state = self._motion(), StateMultibody(self.robot)
+        q, v, _ = motion.at(times)
+        torques = motion.torques(times[:-1])
+        limits = _rounded(motion.limits.velocity, v), _rounded(motion.limits.torque, torques)
+        xs, obstacles = np.concatenate([q, v], axis=1), () if self.scene is None else as_obstacles(self.scene)
+        return described_motion(
+            xs,
+            solver="plan",
+            robot=self.robot,
+            times=times,
+            coordinate_names=tuple(state.coordinate_names),
+            coordinate_units=coordinate_units(state),
+            lines=tuple(robot_lines(state, xs, torques, limits)),
+            obstacles=list(obstacles),
+            notes=notes,
+        )
 
     def __repr__(self) -> str:
         if self.motion is None:
@@ -155,3 +188,9 @@ class Plan:
             f"Plan({self.robot.name} in {self.motion.duration:.4f} s along {len(self.corners) - 1} lines, the best of "
             f"{self.paths} paths, no optimum; {spent})"
         )
+
+
+def _rounded(limits: Reals, values: Reals) -> Reals:
+    """Limits (nv,), a little larger where values (n, nv) are beyond them, as retiming keeps them to a thousandth."""
+    most = np.abs(values).max(axis=0, initial=0.0)
+    return np.where(most <= KEPT * limits, np.maximum(limits, most), limits)

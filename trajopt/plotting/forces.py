@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trajopt.analysis.legs import Foot, LeggedMotion, legged_motion
+from trajopt.analysis.report import tips
 from trajopt.plotting.limits import band_entry, draw_band
 from trajopt.plotting.phases import AIR, mark_phases, phases_of, shade_air
 from trajopt.plotting.style import BLUE, PATCH, RED, drawing, label_row, legend_below, set_time_axis, whole_figure
@@ -27,7 +29,6 @@ _LETTER = 0.008  # width of a letter, relative to the panel [-]
 _SLIGHT = 1e-3  # velocity change of the robot below which a touch-down is soft [m/s]
 _GRAVITY = 9.81  # [m/s²]
 _ROOM = 0.16  # room for text above the forces, relative to the panel [-]
-_TIPS = 1.0 + 1e-3  # use of the sole above which it tips, with a tolerance for rounding [-]
 _FULL = 0.999  # use of the cone above which it is fully used [-]
 _TOUCHES = 0.02  # normal force below which a foot is hardly loaded, relative to the weight [-]
 
@@ -47,7 +48,8 @@ def plot_contact_forces(
 
     Each panel shows the largest use of the friction limit; dots mark full use. The use at loads below 2 % of the
     weight is in brackets if it is larger. For soles it also shows the largest distance of the centre of pressure from
-    the middle, in half lengths or widths: above 100 % the foot tips.
+    the middle, in half lengths or widths: above 100 % the foot tips. In a replay with a plant's forces the sole is the
+    plan's, which may be smaller than the plant's.
 
     Args:
         solution: Solution to draw; its problem has contacts.
@@ -121,7 +123,9 @@ def _draw_use(axes: Axes, motion: LeggedMotion, foot: Foot) -> None:
         full = np.flatnonzero(use >= _FULL)
     tipped = _sole_use(motion, foot)
     if np.isfinite(tipped):
-        words.append(f"sole used {100 * tipped:.0f} %" + (": tips" if tipped > _TIPS else ""))
+        whose = "plan's sole" if motion.measured else "sole"
+        over = tips(dataclasses.replace(motion, feet=(foot,))) and not motion.measured
+        words.append(f"{whose} used {100 * tipped:.0f} %{': tips' * over}")
     if not words:
         return
     axes.annotate(", ".join(words), (1.0, 1.0), (-2, 0), xycoords="axes fraction", textcoords="offset points",

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _STRIP, _HIGH = 2.9, 3.5  # largest height of the strip, and of one in which the robot climbs [inch]
 _TOP = 4.0  # width of the view from above [inch]
 _FORCE = 0.7  # height of the forces of a foot below a motion in space [inch]
+_RISES = 1e-3  # rise of the reference of the centre of mass from which on a motion is to rise [m]
 _FEWEST, _MOST = 3, 13  # smallest and largest number of pictures in a strip [-]
 
 
@@ -112,7 +113,7 @@ def heading(solution: Solution) -> str:
     if any(not phase.feet for phase in motion.phases):
         rise, target_rise = (float(np.nanmax(z, initial=-np.inf) - motion.com[0, 2]) for z in _com_heights(motion))
         rises = [row for row in rows if row.what == "rise"]
-        target = f" ({1e3 * target_rise:.0f} asked)" if np.isfinite(target_rise) else ""
+        target = f" ({1e3 * target_rise:.0f} asked)" if target_rise > _RISES else ""
         if rises:
             rise = max(row.reached for row in rises)
             target = f" ({_range((row.asked for row in rises), 1e3)} asked)"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pinocchio as pin
 
 from trajopt import notebook
+from trajopt.analysis.constraints import constraints_report
 from trajopt.analysis.legs import is_legged
 from trajopt.plotting.configurations import plot_configurations
 from trajopt.plotting.strip import plot_strip, strip_height
@@ -38,6 +39,7 @@ def html_of_solution(solution: Solution) -> str:
     }
     if solution.robot is not None:
         rows["robot"] = solution.robot.name
+    rows |= constraints_report(solution)
     return notebook.table(f"Solution of {solution.solver}", rows) + notebook.picture(_figure(solution))
 
 

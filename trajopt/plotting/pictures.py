@@ -15,6 +15,7 @@ FLOATS = 1e-3
 
 _FEWEST = 3  # number of pictures above the same ground that may be closer [-]
 _RISEN = 0.8  # height from which on a foot is in mid-swing, relative to the highest one of its motion [-]
+_CLOSE = 1.0 / 3.0  # least time between two pictures, relative to the mean one [-]
 _MOVED = 0.35  # longest time by which a picture moves to a mid-swing, relative to that between two pictures [-]
 
 
@@ -35,32 +36,61 @@ def _mid_swings(motion: LeggedMotion) -> npt.NDArray[np.bool_]:
     return risen
 
 
-def in_swing(motion: LeggedMotion, timed: Knots, knots: Knots) -> Knots:
-    """Moves pictures, but the first and the last one, to the nearest knot with a foot in mid-swing, if it is close."""
-    swings, moved, times = timed[_mid_swings(motion)[timed]], knots.copy(), motion.abscissa
-    if not len(swings) or len(knots) < _FEWEST:
+def spread(motion: LeggedMotion, timed: Knots, frames: int) -> tuple[Knots, int | None]:
+    """Knots of pictures even in time, moved to events near by; returns the knots and that of the largest force.
+
+    The events are the largest force, apex, lift-off and landing of the first flight, and then feet in mid-swing. A
+    picture moves only to where it is at least a third of their mean distance from others.
+    """
+    knots = np.unique(timed[np.round(np.linspace(0, len(timed) - 1, frames)).astype(int)])
+    knots, peak = with_peak(motion, timed, knots)
+    fixed = {int(knots[0]), int(knots[-1])} | ({peak} if peak is not None else set())
+    for event in _flight(motion, timed):
+        moved = _moved(motion, knots, event, fixed)
+        fixed |= {event} if event in moved else set()
+        knots = moved
+    return _in_swing(motion, timed, knots, fixed), peak
+
+
+def _moved(motion: LeggedMotion, knots: Knots, event: int, fixed: set[int]) -> Knots:
+    """Moves the nearest picture that is not at a fixed knot to an event, unless pictures would be too close."""
+    free = [i for i, knot in enumerate(knots) if int(knot) not in fixed]
+    if event in knots or not free:
         return knots
-    least = float(times[knots[-1]] - times[knots[0]]) / (len(knots) - 1)
-    for i, knot in enumerate(knots[1:-1], start=1):
-        nearest = swings[np.argmin(np.abs(times[swings] - times[knot]))]
-        if abs(times[nearest] - times[knot]) <= _MOVED * least:
-            moved[i] = nearest
-    return np.unique(moved)
+    others = np.delete(knots, min(free, key=lambda i: abs(int(knots[i]) - event)))
+    away = np.abs(motion.abscissa[others] - motion.abscissa[event])
+    room = np.min(away, initial=np.inf) >= _CLOSE * _mean_distance(motion, knots)
+    return np.unique(np.append(others, event)) if room else knots
+
+
+def _mean_distance(motion: LeggedMotion, knots: Knots) -> float:
+    """Mean time between two pictures [s]."""
+    return float(motion.abscissa[knots[-1]] - motion.abscissa[knots[0]]) / max(len(knots) - 1, 1)
+
+
+def _in_swing(motion: LeggedMotion, timed: Knots, knots: Knots, fixed: set[int]) -> Knots:
+    """Moves pictures that are not at fixed knots to the nearest knot with a foot in mid-swing, if it is close."""
+    swings, times, mean = timed[_mid_swings(motion)[timed]], motion.abscissa, _mean_distance(motion, knots)
+    for knot in [int(knot) for knot in knots if int(knot) not in fixed] if len(swings) else []:
+        nearest = int(swings[np.argmin(np.abs(times[swings] - times[knot]))])
+        if abs(times[nearest] - times[knot]) <= _MOVED * mean:
+            knots = _moved(motion, knots, nearest, {int(other) for other in knots} - {knot})
+    return knots
 
 
 def with_peak(motion: LeggedMotion, timed: Knots, knots: Knots) -> tuple[Knots, int | None]:
-    """Moves a picture to the knot of the largest force; returns the knots and that knot.
+    """Moves a picture to the knot of the largest force; returns the knots and that knot, None without forces.
 
-    It is the nearest one, if possible between the first and the last one and without a foot in mid-swing.
+    It is the nearest one between the first and the last one, unless that would be too close to one of these.
     """
     total = np.sum([np.linalg.norm(np.nan_to_num(foot.forces), axis=1) for foot in motion.feet], axis=0)
     peak = int(timed[np.argmax(total[timed])])
     if not total[peak] > 0:
         return knots, None
-    moved, swings = knots.copy(), _mid_swings(motion)
-    inside = np.arange(1, len(knots) - 1)
-    standing = inside[~swings[knots[inside]]]
-    choice = next(places for places in (standing, inside, np.arange(len(knots))) if len(places))
+    moved, inside = knots.copy(), np.arange(1, len(knots) - 1)
+    ends = np.abs(motion.abscissa[knots[[0, -1]]] - motion.abscissa[peak])
+    room = len(inside) and ends.min() >= _CLOSE * _mean_distance(motion, knots)
+    choice = inside if room else np.arange(len(knots))
     moved[choice[np.argmin(np.abs(knots[choice] - peak))]] = peak
     return np.unique(moved), peak
 
@@ -70,18 +100,12 @@ def airborne(motion: LeggedMotion, timed: Knots) -> Knots:
     return timed[~np.any([foot.stands for foot in motion.feet], axis=0)[timed]]
 
 
-def with_flight(motion: LeggedMotion, timed: Knots, knots: Knots, peak: int | None) -> Knots:
-    """Moves the nearest pictures to the apex, the lift-off and the landing of the first flight, if there is one."""
+def _flight(motion: LeggedMotion, timed: Knots) -> list[int]:
+    """Knots of apex, lift-off and landing of the first flight; empty without a flight."""
     air = airborne(motion, timed)
     if not len(air):
-        return knots
+        return []
     air = air[: int(np.argmax(np.append(np.diff(air) > 1, True))) + 1]
     apex = int(air[np.argmax(motion.com[air, 2])])
     landing = int(timed[min(int(np.searchsorted(timed, air[-1])) + 1, len(timed) - 1)])
-    wanted = [apex, int(air[0]), landing]
-    moved, free = knots.copy(), [i for i in range(1, len(knots) - 1) if knots[i] not in (peak, *wanted)]
-    for knot in [knot for knot in wanted if knot not in knots][: len(free)]:
-        nearest = min(free, key=lambda i: abs(int(knots[i]) - knot))
-        moved[nearest] = knot
-        free.remove(nearest)
-    return np.unique(moved)
+    return [apex, int(air[0]), landing]

@@ -13,7 +13,7 @@ from trajopt.analysis.legs import LeggedMotion, is_free_body, legged_motion
 from trajopt.analysis.skeleton import Skeleton, skeleton_of
 from trajopt.checks import check_count
 from trajopt.plotting.ground import draw_ground, gap_to_ground, ground_level, sections_of
-from trajopt.plotting.pictures import FLOATS, airborne, apart, in_swing, with_flight, with_peak
+from trajopt.plotting.pictures import FLOATS, airborne, apart, spread, with_peak
 from trajopt.plotting.projection import OBLIQUE, SideView, side_view
 from trajopt.plotting.style import GREEN, GREY, RAMP, RED, drawing, whole_figure
 from trajopt.types import Reals
@@ -58,11 +58,11 @@ def plot_strip(solution: Solution, frames: int = 6, *, figure: Figure | SubFigur
     with the largest force, others are moved to a foot in mid-swing near by. Each picture is to scale. On level ground
     it is centred on the robot's base, and the distance between two pictures has no meaning. On terrain and steps the
     ground is drawn once, and the robot where it is, in fewer pictures where they would hide each other; if it flies,
-    each picture has the ground below the robot. A flight is shown at its lift-off, apex and landing. Points on the
-    far side are shifted a little to the right, so that all legs are visible; heights are true. Feet in contact are
-    marked, with the force of the ground from below. Level ground is drawn at the height of the feet at the start.
-    Numbers give the height of feet in contact above (+) or below (-) it. Touch-downs have no duration and are not
-    shown.
+    each picture has the ground below the robot. The first flight is shown at its apex, and at lift-off and landing if
+    there is room in time. Points on the far side are shifted a little to the right, so that all legs are visible;
+    heights are true. Feet in contact are marked, with the force of the ground from below. Level ground is drawn at the
+    height of the feet at the start. Numbers give the height of feet in contact above (+) or below (-) it. Touch-downs
+    have no duration and are not shown.
 
     Args:
         solution: Solution to draw; its problem has contacts.
@@ -202,10 +202,7 @@ def _strip_of(solution: Solution, frames: int) -> _Strip:
     skeleton, _ = skeleton_of(model, solution.xs[:, : model.nq])
     view = side_view(model, solution.xs[:, : model.nq])
     timed = np.flatnonzero(motion.takes_time)
-    knots = np.unique(timed[np.round(np.linspace(0, len(timed) - 1, frames)).astype(int)])
-    knots = in_swing(motion, timed, knots)
-    knots, peak = with_peak(motion, timed, knots)
-    knots = with_flight(motion, timed, knots, peak)
+    knots, peak = spread(motion, timed, frames)
     feet = [foot.positions[knots][:, None] for foot in motion.feet]
     points = np.concatenate([skeleton.points[knots, 1:], *feet], axis=1)  # without the world's origin
     along = (points - points[:, :1]) @ (view.facing[0] + OBLIQUE * view.facing[1])

@@ -21,6 +21,7 @@ from trajopt.analysis.legs import floats_with_contacts, is_legged, legged_motion
 from trajopt.analysis.lines import shown_panels
 from trajopt.analysis.moved import moved_words
 from trajopt.analysis.obstacles import as_obstacles
+from trajopt.analysis.report import tips
 from trajopt.analysis.skeleton import skeleton_of
 from trajopt.checks import check_count, check_text
 from trajopt.errors import InvalidArgumentError, unknown_name
@@ -198,8 +199,17 @@ def _screen(solution: Solution, title: str | None, *, apart: bool) -> Figure:
 
 def _facts(solution: Solution) -> list[str]:
     """Texts about the displacement, the goals and the constraints of a motion."""
-    held = [f"constraints {words.split(';')[0]}" for words in constraints_report(solution).values()]
-    return [*_moved(solution), *_goals(solution), *held]
+    without = ", those on forces left out" if solution.measured else ""
+    held = [f"constraints {words.split(';')[0]}{without}" for words in constraints_report(solution).values()]
+    return [*_moved(solution), *_goals(solution), *held, *_soles(solution)]
+
+
+def _soles(solution: Solution) -> list[str]:
+    """Text about the soles of a legged robot if the centre of pressure leaves one."""
+    motion = legged_motion(solution) if is_legged(solution) else None
+    if motion is None or no_motion(solution) or not tips(motion):
+        return []
+    return ["the centre of pressure leaves a sole of the plan" if motion.measured else "a sole tips"]
 
 
 def _wrapped(words: str) -> list[str]:

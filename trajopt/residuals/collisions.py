@@ -30,6 +30,9 @@ from trajopt.states.base import StateAbstract
 from trajopt.states.state_multibody import check_robot_state
 from trajopt.types import Ints, Reals
 
+OWN = 0.01
+"""Largest margin between links where there are obstacles: shapes contain the links already [m]."""
+
 
 class ResidualModelCollisions(ResidualModelMultibody):
     """Signed distances of the links that are nearest to each other, and of the obstacles nearest to each link [m].
@@ -127,6 +130,11 @@ class ResidualModelCollisions(ResidualModelMultibody):
     def _names(self) -> dict[str, str]:
         """Name of the parameter with the numbers of slots, by kind."""
         return {kind: f"{kind}_slots" for kind in self._slots}
+
+    def margins(self, margin: float) -> Reals:
+        """Least distance of each row (rows,) [m]: where there are obstacles, of links from each other at most OWN."""
+        of_links = self._slots["pair"].size if "pair" in self._slots else 0
+        return np.where(np.arange(self.size(0)) < of_links, own_margin(margin, self.scene), margin)
 
     @property
     def own_bounds(self) -> tuple[Reals, Reals]:
@@ -243,6 +251,11 @@ class ResidualModelCollisions(ResidualModelMultibody):
         own = np.concatenate([np.zeros(0), *(each[0] for each in values.values())])
         gaps = [each.T for each in self.distances_program.evaluate(points.reshape(-1, 1), own[:, None])]
         return self.filled(gaps, {**values, **{name: each[None] for name, each in self.off().items()}})
+
+
+def own_margin(margin: float, scene: Scene | None) -> float:
+    """Least distance of links from each other, where obstacles keep a margin: a wide one leaves robots no posture."""
+    return margin if scene is None else min(margin, OWN)
 
 
 def _kind(obstacle: Body) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from trajopt.errors import shown
 from trajopt.robots.geom_checks import check_geoms
-from trajopt.robots.xml_elements import XmlElement, parse_xml, read_xml
+from trajopt.robots.xml_elements import ACTUATORS, XmlElement, parse_xml, read_xml
 
 _logger = logging.getLogger(__name__)
 
@@ -46,6 +46,7 @@ _MJCF: Counts = {
     "joint": {"pos": 3, "axis": 3, "range": 2, "armature": 1, "damping": None, "frictionloss": 1, "stiffness": None},
     "geom": _POSE | {"size": None, "fromto": 6, "mass": 1, "density": 1},
     "site": _POSE | {"size": None, "fromto": 6},
+    **{kind: {"gear": None, "ctrlrange": 2, "forcerange": 2, "gainprm": None} for kind in ACTUATORS},
 }
 """The same for elements of an MJCF."""
 
@@ -68,7 +69,7 @@ def check_file(path: Path) -> None:
         elements = [e for part in root.children if part.tag in ("link", "joint") for e in part.every()]
         _check_numbers(elements, _URDF)
     else:
-        elements = [e for e in root.every() if _above(e, ("worldbody", "default"))]
+        elements = [e for e in root.every() if _above(e, ("worldbody", "default", "actuator"))]
         _check_numbers(elements, _MJCF)
         check_geoms(root)
     for element in elements:

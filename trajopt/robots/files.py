@@ -13,6 +13,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.robots.bases import floats
 from trajopt.robots.file_checks import broken, check_file
 from trajopt.robots.mimic import with_equalities
+from trajopt.robots.mjcf_motors import limit_efforts
 
 FILE_SUFFIXES = (".urdf", ".xml", ".mjcf")
 
@@ -58,6 +59,7 @@ def load_file(path: Path, floating_base: bool | None, *, mimic: bool = False) ->
         has_floating_base = floats(model)
         if floating_base and not has_floating_base:
             model = _load_floating_mjcf(str(path))
+        limit_efforts(model, path)
         if mimic:
             model = with_equalities(model, path)
     except (ValueError, RuntimeError) as error:

@@ -9,7 +9,14 @@ from xml.parsers import expat
 
 from trajopt.errors import InvalidArgumentError, shown
 
-_OWNERS = {"link": "link", "body": "link", "joint": "joint", "geom": "geom", "site": "site"}
+ACTUATORS = (
+    "general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle", "adhesion", "dcmotor",
+)  # fmt: skip
+"""Kinds of actuators in an MJCF."""
+
+_OWNERS = {"link": "link", "body": "link", "joint": "joint", "geom": "geom", "site": "site"} | dict.fromkeys(
+    ACTUATORS, "actuator"
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -109,10 +109,10 @@ class LagrangianHessian:
             return False
         return asked or not any(isinstance(k, CompiledKind) and k.model.hessian_on_request for k in kinds)
 
-    def prepare(self) -> None:
-        """Compiles the programs that a call runs."""
+    def prepare(self, *, optimised: bool = False) -> None:
+        """Compiles the programs that a call runs; at once `optimised` where that is waited for anyway."""
         calls = [*self._calls, *self._gradients, *self.evaluator.expansion_calls]
-        compile_together([each for call in calls for each in call.kernels])
+        compile_together([each for call in calls for each in call.kernels], optimised=optimised)
         for call in calls:
             call.prepare()
 

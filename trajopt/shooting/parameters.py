@@ -98,6 +98,14 @@ class ParameterTable:
                 p = kind.parameters[name]
                 self.values[t, kind.layout.slices[name]] = row[: p.size] if info.shape is None else p.flat(row)
 
+    def take(self, other: ParameterTable) -> None:
+        """Takes values of another table, from its knot t for knot t, from its end for the end, where both have them."""
+        for t, source in [*((t, t) for t in range(min(self._T, other._T))), (self._T, other._T)]:
+            kind, like = self._kind_of[t], other._kind_of[source]
+            for name, p in kind.parameters.items():
+                if name in like.parameters and like.parameters[name].shape == p.shape:
+                    self.values[t, kind.layout.slices[name]] = other.values[source, like.layout.slices[name]]
+
     def set(self, name: str, value: Any, knots: Knots = None) -> None:
         """Sets one value at these knots, or one value per knot if `value` is a sequence.
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import numpy.typing as npt
 
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.terminal import ActionModelTerminal
+from trajopt.checks import check_instance
 from trajopt.costs.cost_stack import CostStack
-from trajopt.errors import InvalidArgumentError, ModelEvaluationError, shown_numbers
+from trajopt.errors import InvalidArgumentError
 from trajopt.objects.immutable import Immutable
 from trajopt.shooting.at_rest import controls_at_rest
 from trajopt.shooting.checks import (
@@ -33,7 +33,7 @@ from trajopt.shooting.knots import KnotPhases, Knots, kinds_of
 from trajopt.shooting.parameters import ParameterInfo, ParameterTable
 from trajopt.shooting.times import knot_times, reference_times
 from trajopt.shooting.unknown import Unknown, freed_parameter
-from trajopt.shooting.values import ProblemDerivatives, ProblemValues, derivatives_of, values_of
+from trajopt.shooting.values import ProblemDerivatives, ProblemValues, derivatives_of, rollout_of, values_of
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ class ShootingProblem(Immutable):
         start: "fixed" (x_0 = x0), "free", or bounds (lower, upper) with
             lower <= x_0 ⊖ state.zero() <= upper, each (ndx,), ±inf for no bound, equal for a fixed coordinate.
             SolverDDP, SolverFDDP, SolverBoxDDP and SolverBoxFDDP require "fixed".
+        like: A problem whose parameter values it takes, of those that both have: from knot t those of knot t, from the
+            end those of the end. With as many knots it takes the schedule, too. By default values are the models' own.
 
     Attributes:
         schedule: Contact schedule that the parameters represent, used by reports; None for a problem that is not a
@@ -72,6 +74,7 @@ class ShootingProblem(Immutable):
         terminal: ActionModelAbstract | CostStack,
         *,
         start: StartLike = "fixed",
+        like: ShootingProblem | None = None,
     ) -> None:
         self._running = as_list(running)
         self._terminal = ActionModelTerminal(terminal) if isinstance(terminal, CostStack) else terminal
@@ -90,6 +93,9 @@ class ShootingProblem(Immutable):
         self._freed: FreedProblem | None = None
         self.start_sum: Reals | None = None  # weights a (ndx,) of a sum a · dx_0 that stays as in the guess
         self.schedule: ContactSchedule | None = None
+        if like is not None:
+            self._table.take(check_instance("like", like, ShootingProblem).table)
+            self.schedule = like.schedule if like.T == self.T else None
 
     def __reduce__(self) -> tuple[Any, ...]:
         arguments = (self._x0, self._running, self._terminal, self._start, self._table.values)
@@ -328,22 +334,8 @@ class ShootingProblem(Immutable):
             ModelEvaluationError: A state is not finite, or an equation that a model solves has no solution; the
                 message names the knot.
         """
-        controls, e = as_controls(us, self._kinds[:-1], self.T, self.nu), self._own_evaluator()
-        e.us[:], e.xs[:], e.k[:], e.K[:] = controls, self._x0, 0.0, 0.0
-        trial = e.trials(1)
-        trial.roll_out(self._x0, [1.0], None)
-        if e.can_fail:
-            e.xs[:] = trial.xs[0]
-            e.expand(self._x0)  # raises where a step has failed
-        bad = np.flatnonzero(~np.isfinite(trial.xs[0]).all(axis=1))
-        if len(bad):
-            t = int(bad[0]) - 1
-            raise ModelEvaluationError(
-                f"knot {t}: {type(self._running[t]).__name__} leads to a state that is not finite, from "
-                f"x = {shown_numbers(trial.xs[0, t], self.state.coordinate_names)}; roll out smaller controls, take a "
-                "shorter time step, or pass states as well to a solver: solve(xs, us)"
-            )
-        return trial.xs[0].copy()
+        controls = as_controls(us, self._kinds[:-1], self.T, self.nu)
+        return rollout_of(self._own_evaluator(), self._running, self._x0, controls)
 
     def quasi_static(self, xs: npt.ArrayLike) -> Reals:
         """Controls (T, nu) that best hold each of the states (T, nx) at rest; velocities in `xs` count as zero."""

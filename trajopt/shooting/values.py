@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from trajopt.actions.base import ActionModelAbstract
+from trajopt.errors import ModelEvaluationError, shown_numbers
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.types import Reals
 
@@ -83,3 +86,26 @@ def derivatives_of(e: Evaluator) -> dict[str, Any]:
         "Cx": np.concatenate([e.C[:, :, :n], e.terminal_C[None]]),
         "Cu": e.C[:, :, n:].copy(),
     }
+
+
+def rollout_of(e: Evaluator, running: Sequence[ActionModelAbstract], x0: Reals, us: Reals) -> Reals:
+    """States (T + 1, nx) that follow from x0 (nx,) under controls us (T, nu).
+
+    Raises:
+        ModelEvaluationError: A state is not finite, or an equation that a model solves has no solution.
+    """
+    e.us[:], e.xs[:], e.k[:], e.K[:] = us, x0, 0.0, 0.0
+    trial = e.trials(1)
+    trial.roll_out(x0, [1.0], None)
+    if e.can_fail:
+        e.xs[:] = trial.xs[0]
+        e.expand(x0)  # raises where a step has failed
+    bad = np.flatnonzero(~np.isfinite(trial.xs[0]).all(axis=1))
+    if len(bad):
+        t = int(bad[0]) - 1
+        raise ModelEvaluationError(
+            f"knot {t}: {type(running[t]).__name__} leads to a state that is not finite, from "
+            f"x = {shown_numbers(trial.xs[0, t], e.state.coordinate_names)}; roll out smaller controls, take a shorter "
+            "time step, or pass states as well to a solver: solve(xs, us)"
+        )
+    return trial.xs[0].copy()

@@ -62,6 +62,7 @@ _KEPT = (
         "gaps",
         "obstacles",
         "planes",
+        "notes",
     ),
 )
 """Attributes that a file stores."""
@@ -116,6 +117,7 @@ class Description:
         poses: Poses (T + 1, 4, 4) [-, m] of a body whose states are poses; otherwise None.
         pose_goals: Target positions of this body (n, 3) [m].
         obstacles: Obstacles of distance costs and constraints at each knot.
+        notes: Lines of `Solution.explain` about a motion without a problem, by whoever computed it.
         planes: Coefficients (a, b, c, d) of the planes in the world that contacts of a simulator may touch.
     """
 
@@ -172,6 +174,7 @@ class Description:
     robot: Lazy[Robot | None] = Lazy(lambda d: d.state.robot)
     skeleton: Lazy[Skeleton | None] = Lazy(lambda d: None if d.robot else model_skeleton(d._solution, d.models))
     poses: Lazy[Reals | None] = Lazy(lambda d: d.state.body_poses(d._solution.xs))
+    notes: Lazy[Names] = Lazy(lambda d: ())
     obstacles: Lazy[tuple[Obstacle, ...]] = Lazy(lambda d: tuple(obstacles_of(d._solution)))
     planes: Lazy[tuple[tuple[float, ...], ...]] = Lazy(lambda d: planes_of(d.spheres))
     pose_goals: Lazy[Reals] = Lazy(lambda d: np.zeros((0, 3)) if d.poses is None else pose_goals(d._solution))
@@ -238,6 +241,7 @@ def completed(fields: Mapping[str, Any]) -> dict[str, Any]:
         "between": fields.get("between", ()),
         "step_error": fields.get("step_error"),
         "gaps": fields.get("gaps"),
+        "notes": fields.get("notes", ()),
         "torques": {line.name: line.values for line in efforts},
         "violations": {rows.name: rows.violations for rows in constraints},
         "prices": prices,

@@ -85,7 +85,7 @@ class RealTimeIteration:
         self._first.prepare()
         self._solver.prepare()
         if self._exact is not None:
-            self._exact.prepare()
+            self._exact.prepare(optimised=True)
 
     def prepare(self, plan: Plan) -> None:
         """Expands the problem at a plan, and solves the program for the predicted state."""

@@ -27,7 +27,7 @@ def smaller_steps(solution: Solution) -> list[str]:
     """Advice for each constraint that is violated between knots."""
     wall = "; for a thin wall, constrain the place of one knot"
     return [
-        f"between knots {each.knot} and {each.knot + 1}{time_words(solution, each.knot)} {each.title!r} is violated by "
+        f"between knots {each.places}{time_words(solution, each.knot)} {each.title!r} is violated by "
         f"{each.size}: {_shorter(solution)}, or a larger margin{STAGES * each.stages}{wall * _is_wall(each)}"
         for each in solution.description.between
     ]
