@@ -52,6 +52,18 @@ class SpaceAxes(Axes3D):
         seen = self.transAxes.inverted().transform(self.transData.transform(np.column_stack([x, y])))
         return np.ptp(seen, axis=0)
 
+    def _update_title_position(self, renderer: Any) -> None:
+        """Places the titles inside the panel, at its top."""
+        assert self._size is not None
+        wide, tall = (each / max(self._size) for each in self._size)
+        for title, x in (
+            (self._left_title, 0.5 - 0.5 * wide),
+            (self.title, 0.5),
+            (self._right_title, 0.5 + 0.5 * wide),
+        ):
+            high = title.get_window_extent(renderer).height / max(self._size)
+            title.set_position((x, 0.5 + 0.5 * tall - 2.0 * high))
+
     def get_tightbbox(self, *args: Any, **options: Any) -> Any:
         """The panel: labels have their room inside."""
         figure: Any = self.get_figure()
