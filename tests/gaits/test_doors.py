@@ -46,6 +46,16 @@ def test_feet_named_sole_without_a_sole_warn(soles: bool | None, warns: bool, ca
     assert not caplog.text
 
 
+@pytest.mark.parametrize(("quaternion", "warns"), [((0.0, 0.0, 0.0, 1.0), False), ((1.0, 0.0, 0.0, 0.0), True)])
+def test_feet_above_the_centre_of_mass_warn_of_the_order_of_the_quaternion(
+    quaternion: tuple[float, ...], warns: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    q = ROBOT.configurations["standing"].copy()
+    q[3:7] = quaternion
+    gaits.Stance.of(ROBOT, FEET, q)
+    assert ("the order of its quaternion x[3:7] is (x, y, z, w)" in caplog.text) == warns
+
+
 def test_a_schedule_is_repeated_as_if_it_were_added(trot: gaits.ContactSchedule) -> None:
     by_hand = trot + trot.after(trot)
     by_hand = by_hand + trot.after(by_hand)

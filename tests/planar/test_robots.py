@@ -178,6 +178,7 @@ def test_a_new_plan_has_the_knots_that_are_left() -> None:
     nodes = [trajopt.IntegratedActionModelEuler(unicycle, dt) for dt in (0.1, 0.2, 0.3)]
     plan = SolverSQP(trajopt.ShootingProblem(np.zeros(3), nodes, costs(planar.state_of_pose()))).solve()
     rest = planar.replan(plan, 1, [1.0, 0.0, 0.0], SolverSQP)
+    assert str(planar.replan.__doc__).count("The corrected plan") == 1
     np.testing.assert_allclose(rest.times, [0.0, 0.2, 0.5])
     assert list(rest.problem.running) == nodes[1:]
     np.testing.assert_array_equal(rest.xs, [[1.0, 0.0, 0.0]] * 3)

@@ -23,7 +23,7 @@ from trajopt.gaits import Terrain
 from trajopt.mpc import MuJoCoPlant
 from trajopt.problems import mpc as loops
 from trajopt.robots import Box, Robot, load_robot
-from trajopt.simulator import HeightField, MDPContact, Plane, Simulator
+from trajopt.simulator import BodySurface, HeightField, MDPContact, Plane, Simulator
 from trajopt.states import StateMultibody
 
 mujoco = pytest.importorskip("mujoco")
@@ -233,10 +233,11 @@ def test_a_file_is_taken_as_it_is(tmp_path: Path) -> None:
 def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     robot = scenes()[0].robot
     hills = MDPContact("body", radius=0.1, surface=HeightField(lambda x, y: 0.1 * x * y))
-    with pytest.raises(
-        UnsupportedOperationError, match="contacts: expected planes and boxes fixed to the world, got He"
-    ):
-        MuJoCoPlant(robot, (hills,))
+    moving = MDPContact("body", radius=0.1, surface=BodySurface(Box([1.0, 1.0, 0.1], frame="body")))
+    for contact, named in ((hills, "HeightField"), (moving, "BodySurface on 'body'")):
+        words = f"contacts: expected planes and boxes fixed to the world, got {named} for 'body'; pass"
+        with pytest.raises(UnsupportedOperationError, match=words):
+            MuJoCoPlant(robot, (contact,))
     with pytest.raises(InvalidArgumentError, match="damping: expected finite numbers >= 0, got -1"):
         MuJoCoPlant(robot, (), damping=-1)
     with pytest.raises(InvalidArgumentError, match=r"armature: expected a number or shape \(6,\)"):

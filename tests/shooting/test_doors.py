@@ -111,7 +111,10 @@ def test_the_warning_about_degrees_comes_once(caplog: pytest.LogCaptureFixture) 
     case = problems.load("double-pendulum")
     with caplog.at_level(logging.WARNING, logger="trajopt"):
         case.problem.x0 = np.array([30.0, 0.0, 0.0, 0.0])  # type: ignore[assignment]
-        SolverFDDP(case.problem, FDDPOptions(max_iterations=3)).solve().explain()
+        solution = SolverFDDP(case.problem, FDDPOptions(max_iterations=3)).solve()
+        solution.explain()
+        trajopt.analysis.resample(solution, 0.01)
+        trajopt.ShootingProblem(case.problem.x0, case.problem.running[:5], case.problem.terminal)
     assert caplog.text.count("looks like degrees") == 1
 
 

@@ -73,7 +73,7 @@ def vehicle_of(solution: Solution) -> Vehicle:
         track, radius = _parameter(solution, "half_track"), _parameter(solution, "radius")
         known = track is not None
         return Vehicle(kind="differential drive", half=track or half, radius=radius or 0.5 * half, to_scale=known)
-    if "theta" in coordinates and not in_vertical_plane(solution):
+    if "theta" in columns:  # under any name of a heading, such as psi
         return Vehicle(kind="unicycle", half=half)
     return Vehicle(kind="body" if "qw" in coordinates else "point", half=half)
 

@@ -189,6 +189,6 @@ def clean_errors() -> Iterator[None]:
         console = Console(stderr=True)
         console.print(f"error: {message}", style="red", markup=False, highlight=False, emoji=False, soft_wrap=True)
         raise typer.Exit(1) from None
-    except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
+    except KeyboardInterrupt as interrupt:
+        typer.echo(str(interrupt) or "interrupted", err=True)
         raise typer.Exit(130) from None

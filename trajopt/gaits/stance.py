@@ -100,6 +100,11 @@ class Stance:
                 named[0],
             )
         places = {name: _place(data.oMf[i], flat, heading) for name, i in zip(names, ids)}
+        if names and all(place.position[2] > com[2] for place in places.values()):
+            _logger.warning(
+                "x: all feet are above the centre of mass, so the base may be upside down: the order of its quaternion "
+                "x[3:7] is (x, y, z, w), and (0, 0, 0, 1) is upright"
+            )
         return cls(places, as_point("com", com))
 
     @property

@@ -271,9 +271,9 @@ def _cures(log: ClosedLoop) -> list[str]:
             "the delay is a large part of the control period: in Python, simulate(..., compensate_delay=True) starts "
             "each plan from the predicted state after the delay"
         )
-    if log.missed and not any(tracked.moves for tracked in log.tracked):  # errors of those are told
+    if missed := missed_goal(log):
         cures.append(
-            f"the plant does not come where plans end, it misses {log.missed} (median of the last half). So the goal is"
+            f"the plant does not come where plans end, it misses {missed} (median of the last half). So the goal is"
             f" not reached although steps are solved: {_why_missed(log)}"
         )
     return cures
@@ -284,6 +284,11 @@ def _late(log: ClosedLoop) -> npt.NDArray[np.bool_]:
     if log.time_budget is None:
         return np.zeros(len(log), dtype=np.bool_)
     return np.asarray((log.statuses != "solved") & (log.feedback_times > log.time_budget))
+
+
+def missed_goal(log: ClosedLoop) -> str:
+    """Coordinates by which plans' ends are missed; empty if they come true, or if a reference moves: errors tell it."""
+    return "" if any(tracked.moves for tracked in log.tracked) else log.missed
 
 
 def _why_missed(log: ClosedLoop) -> str:

@@ -37,7 +37,6 @@ def replan(
 
     Returns:
         The corrected plan, with T - knot knots.
-        The corrected plan, of T - knot knots.
 
     Raises:
         InvalidArgumentError: The solution has no problem, or `knot` or `state` does not fit.

@@ -17,7 +17,7 @@ from trajopt.analysis.quantities import STATE_QUANTITIES
 from trajopt.analysis.vehicles import in_vertical_plane
 from trajopt.checks import check_text
 from trajopt.errors import InvalidArgumentError
-from trajopt.mpc.report import PERCENTILE
+from trajopt.mpc.report import PERCENTILE, missed_goal
 from trajopt.plotting.animation import write_film
 from trajopt.plotting.controls import control_panels
 from trajopt.plotting.film import film_of
@@ -282,6 +282,8 @@ def plot_closed_loop(
     with house_style():
         figure = whole_figure(canvas(None, *SCREEN, apart=path is not None))
         heading = f"{title}{log.times[-1]:g} s of closed loop in {len(log)} steps of {1e3 * log.dt:g} ms: {log.outcome}"
+        missed = missed_goal(log)
+        heading += f"\nthe plant does not come where plans end, it misses {missed}" if missed else ""
         figure.suptitle(heading, fontsize=10.5, fontweight="bold", x=0.01, ha="left")
         left, right = split(figure, 1, 2, wspace=0.02)
         upper, lower = split(right, 2, 1, height_ratios=[1.9, 1.0])
@@ -301,6 +303,8 @@ def plot_closed_loop(
 
 def _draw_motion(log: ClosedLoop, figure: SubFigure, **around: Any) -> None:
     motion, (reference, frame) = motion_of(log), _asked_path(log)
+    if len(reference) and not np.ptp(reference, axis=0).any():  # a place, which a line would not show
+        around, reference = {**around, "targets": reference[0]}, reference[:0]
     if has_motion(motion):
         plot_motion(motion, 8, frame=frame or None, reference=reference, figure=figure, **around)
     else:

@@ -152,17 +152,16 @@ def scene_of(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple
         return Canvas(axes, shown)
     from matplotlib.ticker import NullLocator
 
+    from trajopt.plotting.space_axes import SpaceAxes
     from trajopt.plotting.ticks import SpacedTicks, room_along
 
-    axes = target.add_subplot(projection="3d", proj_type="ortho")
+    axes = target.add_subplot(axes_class=SpaceAxes, proj_type="ortho")
     center, half = (low + high) / 2, np.maximum((high - low) / 2 + margin, 0.15 * size)
     axes.set(xlim=(center[0] - half[0], center[0] + half[0]), ylim=(center[1] - half[1], center[1] + half[1]))
     axes.set(zlim=(center[2] - half[2], center[2] + half[2]), xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
     axes.view_init(*((18.0, _azimuth(everything)) if view is None else view))
     scale = axes.figure.get_figure(root=True).dpi / 100.0
-    least = min(target.bbox.width, target.bbox.height) / scale  # [pixel]
-    room = _AROUND if view is None else _STEEP * _AROUND
-    axes.set_box_aspect(half, zoom=_zoom(axes, half, max(1.0 - 2.0 * room / least, 0.5)))
+    axes.fit(half, scale * (_AROUND if view is None else _STEEP * _AROUND))
     for i, axis in enumerate((axes.xaxis, axes.yaxis, axes.zaxis)):
         axis.set_rotate_label(False)
         axis.label.set_rotation(90 if axis is axes.zaxis else 0)
@@ -178,18 +177,6 @@ def _stretch(extent: Reals) -> float:
     """Scale of y relative to x in a view from above, for roads that would be a thin line at equal scales [-]."""
     wanted = float(extent[0]) / (_LONG * max(float(extent[1]), 1e-9))
     return 1.0 if wanted < _BARELY else max(each for each in (1.0, 2.0, 5.0, 10.0, 20.0) if each <= wanted)
-
-
-def _zoom(axes: Any, half: Reals, fill: float) -> float:
-    """Zoom at which a box of these half sides fills a part of the axes [-]."""
-    from mpl_toolkits.mplot3d import proj3d
-
-    axes.set_box_aspect(half, zoom=1.0)
-    ends = zip(axes.get_xlim(), axes.get_ylim(), axes.get_zlim())
-    corners = np.array(np.meshgrid(*np.transpose(list(ends)))).reshape(3, -1)
-    x, y, _ = proj3d.proj_transform(*corners, axes.get_proj())
-    seen = axes.transAxes.inverted().transform(axes.transData.transform(np.column_stack([x, y])))
-    return fill / float(np.ptp(seen, axis=0).max())
 
 
 def _azimuth(points: Reals) -> float:

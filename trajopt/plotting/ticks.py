@@ -36,9 +36,7 @@ class SpacedTicks(MaxNLocator):
 
 def room_along(axes: Any, index: int) -> float:
     """Returns the number of labels that fit along an axis in space [-]."""
-    across, up = np.abs(np.diff(_seen(axes, index), axis=0))[0] / np.multiply(_scale(axes), LABEL)
-    box = axes.get_window_extent()  # it will be a square
-    return float(max(across * min(1.0, box.height / box.width), up * min(1.0, box.width / box.height)))
+    return float(np.max(np.abs(np.diff(_seen(axes, index), axis=0))[0] / np.multiply(_scale(axes), LABEL)))
 
 
 def _seen(axes: Any, index: int) -> Reals:

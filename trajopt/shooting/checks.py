@@ -89,8 +89,16 @@ def check_x0(x0: Any, state: StateAbstract) -> Reals:
     return checked
 
 
-def warn_of_degrees(x0: Reals, state: StateAbstract) -> None:
-    """Warns if an angle of an initial state (nx,) looks like degrees."""
+def warn_of_degrees(x0: Reals, state: StateAbstract, origin: Any = None) -> None:
+    """Warns if an angle of an initial state (nx,) looks like degrees.
+
+    Args:
+        x0: The initial state.
+        state: Its manifold.
+        origin: The argument that it comes from; the read-only x0 of another problem has had its warning.
+    """
+    if isinstance(origin, np.ndarray) and not origin.flags.writeable:
+        return
     tangent = state.difference(state.zero(), x0)
     bounds = np.minimum(np.abs(state.lower), np.abs(state.upper))
     usual = 2 * np.pi + np.where(np.isfinite(bounds), bounds, 2 * np.pi)

@@ -83,7 +83,7 @@ class ShootingProblem(Immutable):
             self._terminal.program("terminal")
         self.state = [*self._running, self._terminal][0].state
         self._x0 = check_x0(x0, self.state)
-        warn_of_degrees(self._x0, self.state)
+        warn_of_degrees(self._x0, self.state, x0)
         self._start = check_start(start, self.state)
         self._kinds = kinds_of(self._running, self._terminal)
         self._nu = max((kind.model.nu for kind in self._kinds[:-1]), default=0)

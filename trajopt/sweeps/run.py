@@ -73,6 +73,7 @@ def sweep(
         InvalidArgumentError: An argument does not fit, or the store belongs to another recipe.
         UnknownNameError: The problem has no parameter of this name.
         MissingDependencyError: pyarrow is not installed.
+        KeyboardInterrupt: Ctrl-C; the message says where the finished rows are, and the same call continues.
         SweepError: The executor ended, a chunk failed too often, or the disk is full.
     """
     Extra("trajopt.sweep", "pyarrow", "sweep").check("pyarrow")
@@ -99,7 +100,11 @@ def sweep(
         }
         place = Store(store, recipe, mark, problem.state.coordinate_names, units)
         engine = Engine(executor=used, store=place, ahead=most, tell=tell, begin=functools.partial(_compile, setup))
-        engine.run(chunks)
+        try:
+            engine.run(chunks)
+        except KeyboardInterrupt:
+            words = f"the sweep was interrupted; finished rows are in {place.folder}: the same call goes on from there"
+            raise KeyboardInterrupt(words) from None
     try:
         place.close(engine.keys)
         outcomes = Sweep.read(place.folder)

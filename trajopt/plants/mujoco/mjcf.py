@@ -154,10 +154,16 @@ def _ground(contact: MDPContact | Shape) -> tuple[Solid, ...]:
     solids = [_solid(part) for part in (surface.parts if isinstance(surface, UnionSurface) else (surface,))]
     if None in solids:
         raise UnsupportedOperationError(
-            f"contacts: expected planes and boxes fixed to the world, got {surface!r} for {contact.name!r}; pass an "
-            "MJCF file with this ground, MuJoCoPlant('model.xml'), or take a Simulator, which has all surfaces"
+            f"contacts: expected planes and boxes fixed to the world, got {_named(surface)} for {contact.name!r}; pass "
+            "an MJCF file with this ground, MuJoCoPlant('model.xml'), or take a Simulator, which has all surfaces"
         )
     return tuple(solid for solid in solids if solid is not None)
+
+
+def _named(surface: SurfaceAbstract) -> str:
+    """Words for a surface, such as "BodySurface on 'block'"."""
+    kind = type(surface).__name__
+    return kind if surface.body is None else f"{kind} on {surface.body!r}"
 
 
 def _solid(surface: SurfaceAbstract) -> Solid | None:
