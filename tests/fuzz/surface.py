@@ -40,7 +40,7 @@ BY_THE_PACKAGE = {
     *("iterate", "results", "knot_expressions", "term_expressions", "row_derivative"),
     *("lagrangian_expressions", "lagrangian_hessian", "arguments_of", "build_terms", "build_forces", "call_hint"),
     *("attribute_hint", "check_lift", "check_new", "cure_of", "may_be_set", "take"),
-    "solve_in_lanes",
+    *("solve_in_lanes", "has_long_hessian"),
 }
 """Methods that the package calls on what users give it."""
 
