@@ -14,7 +14,8 @@ from trajopt.solvers.riccati.riccati import Riccati, RiccatiFailure, RiccatiOutc
 from trajopt.types import Reals
 
 FIRST_RADIUS = 0.2  # largest change of an unknown in the first step, of its size [-]
-WIDER, NARROWER = 2.0, 0.25  # factors of the radius after a full step that it cut short, and after a failed search
+WIDER, NARROWER = 2.0, 0.25  # factors of the radius after a good step that it cut short, and after a failed search
+GOOD = 0.75  # a step that is not full is good if it brings this part of what it promised [-]
 
 
 class Border:
@@ -83,5 +84,5 @@ class Border:
         """Changes the radius after a search."""
         if not step.accepted:
             self._radius *= NARROWER
-        elif step.length >= 1.0 and self.chosen[1]:
+        elif self.chosen[1] and (step.length >= 1.0 or step.decrease > GOOD * step.expected):
             self._radius *= WIDER

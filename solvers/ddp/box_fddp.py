@@ -12,7 +12,7 @@ from trajopt.solvers.options import SolverOptions
 class SolverBoxFDDP(FDDPSolverAbstract):
     """FDDP that enforces the control limits `lower` and `upper` of the models, as SolverBoxDDP does.
 
-    While there are gaps, the direction ignores the limits and rollouts clip controls to them.
+    The direction keeps the limits while there are gaps, too, unless `box_exact` is False.
 
     Source: Mastalli et al., A feasibility-driven approach to control-limited DDP, Autonomous Robots 2022.
     """

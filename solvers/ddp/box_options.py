@@ -19,8 +19,9 @@ class BoxOptions(DDPOptions):
         box_acceptance: A step of this method is accepted when the decrease exceeds this fraction of the linear
             prediction [-].
         box_exact: Whether the method iterates to the solution, and the value function includes the steps of clamped
-            controls up to their limits. Crocoddyl starts from the last pass's k, stops if no shortened step is
-            accepted, and omits those steps; line searches then fail while controls approach a limit.
+            controls up to their limits, with gaps too. Crocoddyl starts from the last pass's k, stops if no shortened
+            step is accepted, and omits those steps; line searches then fail while controls approach a limit. It also
+            ignores limits while there are gaps; no step then closes gaps that only controls beyond the limits close.
         clip_guess: Whether controls of the guess are clipped to their limits; Crocoddyl uses them unchanged.
         hessian: Must be "gauss-newton".
     """

@@ -35,16 +35,17 @@ class Certificate:
     def proves(self, lam: Reals, y: Reals) -> bool:
         """Whether these multipliers, of any scale, prove that no trajectory keeps all hard rows."""
         qp = self._qp
-        hard = (qp.delta == 0.0) & np.isinf(qp.soft_linear)
-        size = float(np.abs(y[hard]).max(initial=0.0))
+        bounds = np.where(y > 0.0, qp.upper, qp.lower)  # those that the multipliers press against
+        pressed = (qp.delta == 0.0) & np.isinf(qp.soft_linear) & np.isfinite(bounds)
+        self._y[:] = np.where(pressed, y, 0.0)
+        size = float(np.abs(self._y).max(initial=0.0))
         if not 0.0 < size < np.inf or not np.isfinite(lam).all():
             return False
-        np.multiply(y, hard / size, out=self._y)
-        self._y[((self._y > 0.0) & np.isinf(qp.upper)) | ((self._y < 0.0) & np.isinf(qp.lower))] = 0.0
+        self._y /= size
         np.divide(lam, size, out=self._at.lam)
         self._residual.measure()
-        up, down = self._y > 0.0, self._y < 0.0
-        most = float(self._y[up] @ qp.upper[up] + self._y[down] @ qp.lower[down])
-        least = float((self._at.lam * qp.lq.f).sum())
-        scale = float(np.abs(self._y[up] * qp.upper[up]).sum() + np.abs(self._y[down] * qp.lower[down]).sum())
-        return self._residual.stationarity < TOLERANCE and least - most > TOLERANCE * max(1.0, scale)
+        if not self._residual.stationarity < TOLERANCE:
+            return False
+        parts = self._y[pressed] * bounds[pressed]
+        least, scale = float((self._at.lam * qp.lq.f).sum()), float(np.abs(parts).sum())
+        return least - float(parts.sum()) > TOLERANCE * max(1.0, scale)

@@ -52,7 +52,7 @@ class Residual:
         T, n, s = lq.T, lq.n, lq.n + lq.m
         self.running, self.end, self.dynamics = np.zeros((T, s)), np.zeros(n), np.zeros((T + 1, n))
         self._sizes = np.zeros(3)
-        given = {name: getattr(lq, name) for name in ("F", "f", "g", "H", "terminal_g", "terminal_H")}
+        given = {name: getattr(lq, name) for name in ("F", "f", "g", "H", "terminal_g", "terminal_H", "E")}
         if lq.second_order is not None:
             given |= {name: getattr(lq.second_order, name) for name in ("dt", "J0", "J1dt")}
         own = {"running": self.running, "end": self.end, "dynamics": self.dynamics, "sizes": self._sizes}

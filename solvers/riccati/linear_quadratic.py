@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trajopt.errors import InvalidArgumentError
-from trajopt.shooting.arrays import lifted
+from trajopt.shooting.arrays import lifted, with_constant
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.types import Reals
 
@@ -45,11 +45,12 @@ class LinearQuadratic:
     follow one another without a gap, in order; those of F may lie apart, as in F[:, n // 2 :]. T = 0 and m = 0 are
     problems, too. Of H and terminal_H only the lower triangles are read.
 
-    Derivatives with respect to parameters θ (free time) can become further columns of F, g, H and C behind
-    those of du; a batch of problems is a further axis in front of all arrays.
+    The last k states may be constant, such as unknown parameters θ. Then F has the other nx = n - k rows and columns of
+    states, E the columns of θ: the first nx elements of dx_{t+1} are F_t (dx, du) + Eᵀ_t dθ + f_{t+1}. A batch of
+    problems is a further axis in front of all arrays.
 
     Attributes:
-        F: Jacobians of the dynamics (T, n, n + m); with `second_order` rows of velocities alone (T, n // 2, n + m).
+        F: Jacobians of the dynamics (T, nx, nx + m); with `second_order` rows of velocities alone (T, nx // 2, nx + m).
         f: Gaps (T + 1, n).
         g: Gradients (T, n + m).
         H: Hessians (T, n + m, n + m).
@@ -59,6 +60,7 @@ class LinearQuadratic:
         d: Their values (T, nc).
         delta: δ, not negative (T, nc); zeros by default.
         second_order: How rows of positions follow from those of velocities; None if F has all rows.
+        E: Derivatives of the next state by the constant states, which are rows (T, k, nx); None without such states.
     """
 
     F: Reals
@@ -71,9 +73,10 @@ class LinearQuadratic:
     d: Reals | None = None
     delta: Reals | None = None
     second_order: SecondOrderKnots | None = None
+    E: Reals | None = None
 
     @staticmethod
-    def zeros(T: int, n: int, m: int, *, nc: int = 0, nb: int | None = None) -> LinearQuadratic:
+    def zeros(T: int, n: int, m: int, *, nc: int = 0, nb: int | None = None, k: int = 0) -> LinearQuadratic:
         """Returns a program of these sizes whose arrays are zero, to be filled by the caller.
 
         Args:
@@ -82,20 +85,22 @@ class LinearQuadratic:
             m: Number of controls.
             nc: Number of constraint rows of a knot.
             nb: Size of the leading blocks of a second-order system; None for a system of first order.
+            k: Number of constant states, the last of dx.
         """
-        s = n + m
+        s, nx = n + m, n - k
         structure = None
         if nb is not None:
             structure = SecondOrderKnots(dt=np.zeros(T), J0=np.zeros((T, nb, nb)), J1dt=np.zeros((T, nb, nb)))
         rows = {"C": np.zeros((T, nc, s)), "d": np.zeros((T, nc))} if nc else {}
         return LinearQuadratic(
-            F=np.zeros((T, n if nb is None else n // 2, s)),
+            F=np.zeros((T, nx if nb is None else nx // 2, nx + m)),
             f=np.zeros((T + 1, n)),
             g=np.zeros((T, s)),
             H=np.zeros((T, s, s)),
             terminal_g=np.zeros(n),
             terminal_H=np.zeros((n, n)),
             second_order=structure,
+            E=np.zeros((T, k, nx)) if k else None,
             **rows,
         )
 
@@ -104,14 +109,15 @@ class LinearQuadratic:
         """Returns the program of a full step from an evaluator's trajectory. It shares the evaluator's arrays."""
         lift = None if e.lift_size is None else SecondOrderKnots(dt=e.dt, J0=e.J0, J1dt=e.J1dt)
         arrays = {"F": e.F, "f": e.f, "g": e.g, "H": e.H, "terminal_g": e.terminal_g, "terminal_H": e.terminal_H}
-        return LinearQuadratic(**arrays, second_order=lift)
+        return LinearQuadratic(**arrays, second_order=lift, E=e.E if e.constant else None)
 
     def __post_init__(self) -> None:
         if self.C is not None and self.delta is None:
             object.__setattr__(self, "delta", np.zeros(np.shape(self.C)[:2]))
         if (self.C is None) != (self.d is None) or (self.C is None and self.delta is not None):
             raise InvalidArgumentError("C, d, delta: expected C and d, or none of them")
-        T, n, s, nc, rows = self.T, self.n, self.n + self.m, self.nc, self.n
+        T, n, s, nc, k = self.T, self.n, self.n + self.m, self.nc, self.k
+        rows = n - k
         if n < 1 or s < n:
             raise InvalidArgumentError(
                 "terminal_g, g: expected terminal_g of shape (n,) with n >= 1, and g of shape (T, n + m), "
@@ -123,16 +129,19 @@ class LinearQuadratic:
         shapes |= {"terminal_g": (n,), "terminal_H": (n, n)}
         if self.C is not None:
             shapes |= {"C": (T, nc, s), "d": (T, nc), "delta": (T, nc)}
+        if self.E is not None:
+            shapes |= {"E": (T, k, n - k)}
         for name, shape in shapes.items():
             check_rows(name, getattr(self, name), shape)
-        check_rows("F", self.F, (T, rows, s), apart=True)
+        check_rows("F", self.F, (T, rows, s - k), apart=True)
 
     def _check_second_order(self, structure: SecondOrderKnots) -> int:
         """Checks the arrays of a second-order system; returns the rows that F has."""
-        T, half, nb = self.T, self.n // 2, np.shape(structure.J0)[-1]
-        if self.n % 2 or nb > half:
+        n, nb = self.n - self.k, np.shape(structure.J0)[-1]
+        T, half = self.T, n // 2
+        if n % 2 or nb > half:
             raise InvalidArgumentError(
-                f"second_order: expected an even n and blocks of at most n / 2, got n = {self.n} and blocks of {nb}"
+                f"second_order: expected an even n and blocks of at most n / 2, got n = {n} and blocks of {nb}"
             )
         check_rows("second_order.dt", structure.dt, (T,))
         check_rows("second_order.J0", structure.J0, (T, nb, nb))
@@ -159,15 +168,20 @@ class LinearQuadratic:
         """Number of constraint rows of a knot [-]."""
         return 0 if self.C is None else np.shape(self.C)[1]
 
+    @property
+    def k(self) -> int:
+        """Number of constant states, the last of dx [-]."""
+        return 0 if self.E is None else np.shape(self.E)[1]
+
     def copy(self) -> LinearQuadratic:
         """Returns the same program on copies of its arrays."""
         return copy.deepcopy(self)
 
     def full_F(self) -> Reals:
-        """F with all rows (T, n, n + m). For a second-order system it is computed, and is a new array."""
-        if self.second_order is None:
-            return self.F
-        return lifted(self.F, self.second_order.dt, self.second_order.J0, self.second_order.J1dt)
+        """F with all rows and columns (T, n, n + m); a new array unless it is F itself."""
+        lift = self.second_order
+        F = self.F if lift is None else lifted(self.F, lift.dt, lift.J0, lift.J1dt)
+        return F if self.E is None else with_constant(F, self.E)
 
 
 def check_rows(argument: str, array: object, shape: tuple[int, ...], *, apart: bool = False) -> None:

@@ -138,7 +138,7 @@ class Riccati:
         lq: The program; its arrays must not move.
         K: Array for the gains K; a new one by default.
         k: Array for the feed-forward k; a new one by default.
-        box: Limits of du, which a pass without gaps keeps; none by default. `solve` does not know them.
+        box: Limits of du that a pass keeps; none by default. `solve` does not know them.
         rows: Rows that add CᵀDC to H and Cᵀh to g, if any.
 
     Attributes:
@@ -170,7 +170,8 @@ class Riccati:
         check_rows("K", self.K, (T, m, n))
         check_rows("k", self.k, (T, m))
         self.Ky, self.ky = np.zeros((T, nc, n)), np.zeros((T, nc))
-        self.Vx, self.Vxx, self.Vf = padded((T + 1, n)), padded((T + 1, n, n)), np.zeros((T + 1, n))
+        self.Vx, self.Vf = padded((T + 1, n)), np.zeros((T + 1, n))
+        self.Vxx = padded((T + 1, n, self._sizes.row_V))[:, :, :n]
         self.step = LinearStep.zeros(T, n, m, nc)
         self._decrease, self._curvature, self._with_gaps = ctypes.c_double(), ctypes.c_double(), 0
         self._box = box
@@ -329,6 +330,7 @@ def sizes_of(lq: LinearQuadratic, rows: WeightedRows | None = None) -> recursion
         width=width,
         registers=count,
         weighted=None if rows is None else rows.nr,
+        constant=lq.k,
     )
 
 

@@ -11,7 +11,7 @@ from tests.support.unsolved import solution_of
 from trajopt import problems
 from trajopt.actions.discrete import ActionModelDiscrete
 from trajopt.analysis import Ellipses
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.plotting import plot_ellipses
 from trajopt.solution import Solution
 from trajopt.solvers import SolverDDP
@@ -132,6 +132,35 @@ def test_samples_of_a_problem_with_constraints_follow_its_dynamics() -> None:
     xs = problem.rollout(us)
     samples = solution_of(problem, xs, us).monte_carlo(0.0, 3, feedback=False, clip=False)
     np.testing.assert_allclose(samples.xs, np.tile(xs, (3, 1, 1)), atol=1e-12)
+
+
+class Weighed(Drift):
+    """x⁺ = a x + u with a parameter a."""
+
+    def __init__(self):
+        super().__init__(trajopt.StateVector(1), 1)
+        self.a = self.parameter("a", 0.9)
+
+    def next_state(self, x, u):
+        return self.a * x + u
+
+
+def test_samples_have_parameters_of_their_own() -> None:
+    model = Weighed()
+    solution = SolverDDP(trajopt.ShootingProblem([1.0], [model] * 5, model)).solve()
+    values = np.random.default_rng(0).uniform(0.5, 1.5, 1030)  # more than are evaluated side by side
+    samples = solution.monte_carlo(0.0, 1030, parameters={"a": values})
+    for i in (0, 7, 1029):
+        x = solution.xs[0]
+        for t in range(5):
+            u = solution.us[t] - solution.K[t] @ (x - solution.xs[t])
+            np.testing.assert_allclose(samples.us[i, t], u, atol=1e-12)
+            x = values[i] * x + u
+        np.testing.assert_allclose(samples.xs[i, -1], x, atol=1e-12)
+    with pytest.raises(InvalidArgumentError, match=r"parameters\['a'\]: expected a value for each of 3 samples, got"):
+        solution.monte_carlo(0.0, 3, parameters={"a": 1.0})
+    with pytest.raises(UnknownNameError, match="'b'"):
+        solution.monte_carlo(0.0, 3, parameters={"b": [1.0, 2.0, 3.0]})
 
 
 def test_controls_of_samples_stay_within_limits() -> None:

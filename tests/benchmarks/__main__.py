@@ -11,7 +11,7 @@
                                                      an environment of tests/benchmarks/peers/make_mujoco_env.sh
     python -m tests.benchmarks -o ik --pink DIR      ... inverse kinematics beside pin-pink (peers/make_ik_env.sh DIR)
     python -m tests.benchmarks -o inverse-dynamics   forces and torques of a humanoid's motion, by number of frames
-    python -m tests.benchmarks -o free-times         rhythms of gaits, quadrotor through gates, jumps, in free times
+    python -m tests.benchmarks -o free-times         rhythms of gaits, quadrotor, jumps, backward pass, in free times
     python -m tests.benchmarks -o retiming           minimum time along paths; beside TOPP-RA if it is installed
     python -m tests.benchmarks -o plan               plans of arms among obstacles, 200 pairs in each scene; --count N
     python -m tests.benchmarks -o identification     a Panda from 100 logs: coverage, deviations, time

@@ -9,14 +9,15 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from tests.support import legged_problems, limited_problems
-from trajopt import problems
+from tests.support import flying_arm, legged_problems, limited_problems
+from trajopt import ControlParametrizationPolyOne, problems
 from trajopt.problems import ProblemCase
 from trajopt.shooting import ShootingProblem
 from trajopt.solvers import (
     BoxDDPOptions,
     BoxFDDPOptions,
     DDPOptions,
+    FDDPOptions,
     SolverAbstract,
     SolverBoxDDP,
     SolverBoxFDDP,
@@ -90,6 +91,17 @@ def _legged_case(name: str) -> ProblemCase:
     return ProblemCase(name=name, description=name, problem=problem, solver=SolverFDDP, options=options)
 
 
+def _flight(name: str, control: type | None, integrator: str) -> Case:
+    """A flight with thrusters."""
+
+    def load() -> ProblemCase:
+        problem = flying_arm.flight(control, integrator)
+        options = FDDPOptions.crocoddyl(max_iterations=MAX_ITERATIONS)
+        return ProblemCase(name=name, description=name, problem=problem, solver=SolverFDDP, options=options)
+
+    return Case(load=load, peer=name, zero_guess=True)
+
+
 def _limited(name: str, make: Callable[[], ShootingProblem], solver: type[SolverAbstract], **start: float) -> Case:
     """A problem with control limits that are kept."""
     kind = BoxDDPOptions if solver is SolverBoxDDP else BoxFDDPOptions
@@ -120,4 +132,6 @@ CASES = {
     "anymal_walk_limits": _limited(
         "anymal-walk-limits-box-fddp", limited_problems.walk, SolverBoxFDDP, initial_regularization=0.1
     ),
+    "flying_arm": _flight("flying-arm", None, "EULER"),
+    "flying_arm_rk4": _flight("flying-arm-rk4", ControlParametrizationPolyOne, "CLASSICAL"),
 }

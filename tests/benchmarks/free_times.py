@@ -1,4 +1,4 @@
-"""Free times: rhythms of gaits at equal total time, a quadrotor through gates, jumps within torque limits."""
+"""Free times: rhythms of gaits at equal total time, a quadrotor through gates, jumps, time of the backward pass."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import trajopt
+from tests.benchmarks import unknowns
 from tests.benchmarks.table import table
 from tests.support.a1_jumps import drawn
 from trajopt import gaits
@@ -33,7 +34,7 @@ RACE = """Quadrotor through seven gates, full dynamics, rotor limits (example 44
 JUMPS, SEED = 40, 1
 LEAPS = f"""Jumps of an A1 within its torque limits, {JUMPS} heights and lengths by seed {SEED}: solved with fixed
 durations (required: 10 to 20, so that jumps are neither easy nor hopeless), and with free ones (at least 1.5 times as
-many)."""
+many). Cost with free durations in that with fixed ones: median of the jumps that both solve."""
 
 
 @dataclass(frozen=True)
@@ -94,9 +95,9 @@ def _contacts(solution: Solution) -> list[MDPContact]:
 
 
 def measure() -> dict[str, Any]:
-    """Figures of the three parts."""
+    """Figures of the four parts."""
     rhythms = {name: _figures(rhythm) for name, rhythm in (("Go2, trot", trot()), ("Talos, walk", walk()))}
-    return {"rhythms": rhythms, "race": race(), "jumps": jumps(JUMPS, SEED)}
+    return {"rhythms": rhythms, "race": race(), "jumps": jumps(JUMPS, SEED), "backward": unknowns.measure()}
 
 
 def race() -> dict[str, Any]:
@@ -119,12 +120,15 @@ def race() -> dict[str, Any]:
 
 
 def jumps(count: int, seed: int) -> dict[str, float]:
-    """Number of jumps that are solved with fixed and with free durations, and the time of both."""
-    fixed, free, begun = 0, 0, time.process_time()
+    """Number of jumps that are solved with fixed and with free durations, the ratio of costs, and the time of both."""
+    fixed, free, costs, begun = 0, 0, list[float](), time.process_time()
     for jump in drawn(count, seed):
-        fixed += jump.solved(jump.fixed())
-        free += jump.solved(jump.free())
-    return {"fixed": fixed, "free": free, "seconds": time.process_time() - begun}
+        first, second = jump.fixed(), jump.free()
+        solved = jump.solved(first), jump.solved(second)
+        fixed, free = fixed + solved[0], free + solved[1]
+        costs += [second.cost / first.cost] if all(solved) else []
+    ratio = float(np.median(costs)) if costs else np.nan
+    return {"fixed": fixed, "free": free, "cost": ratio, "seconds": time.process_time() - begun}
 
 
 def _figures(rhythm: Rhythm) -> dict[str, Any]:
@@ -154,7 +158,8 @@ def _durations(free: Solution) -> Reals:
 
 def report(figures: dict[str, Any]) -> str:
     """The tables."""
-    return "\n".join([_rhythms(figures["rhythms"]), _race(figures["race"]), _jumps(figures["jumps"])])
+    parts = _rhythms(figures["rhythms"]), _race(figures["race"]), _jumps(figures["jumps"])
+    return "\n".join([*parts, unknowns.report(figures["backward"])])
 
 
 def _race(figures: dict[str, dict[str, Any]]) -> str:
@@ -169,8 +174,8 @@ def _race(figures: dict[str, dict[str, Any]]) -> str:
 
 def _jumps(f: dict[str, float]) -> str:
     kept = 10 <= f["fixed"] <= 20 and f["free"] >= 1.5 * f["fixed"]
-    row = [f"{f['fixed']:g} of {JUMPS}", f"{f['free']:g} of {JUMPS}", f"{f['seconds']:.0f}", "yes" if kept else "NO"]
-    return table(LEAPS, ["fixed", "free", "processor time [s]", "bar"], [row])
+    row = [f"{f['fixed']:g} of {JUMPS}", f"{f['free']:g} of {JUMPS}", f"{f['cost']:.2f}", f"{f['seconds']:.0f}"]
+    return table(LEAPS, ["fixed", "free", "cost", "processor time [s]", "bar"], [[*row, "yes" if kept else "NO"]])
 
 
 def _rhythms(figures: dict[str, dict[str, Any]]) -> str:

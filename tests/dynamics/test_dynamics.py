@@ -141,6 +141,9 @@ def numbers_of(model: pin.Model, rng: np.random.Generator) -> tuple[dict[str, np
             told = pin.Inertia(mass, com, inertia)
         changed.inertias[joint] = frame.placement.act(told)
         values[f"{name}.translation"] = changed.jointPlacements[joint].translation = rng.normal(size=3)
+        if joint % 2:
+            values[f"{name}.rotation"] = turn = rng.normal(size=3)
+            changed.jointPlacements[joint].rotation = changed.jointPlacements[joint].rotation @ pin.exp3(turn)
         if nv := model.joints[joint].nv:
             at = slice(model.idx_vs[joint], model.idx_vs[joint] + nv)
             own = {name: np.array(getattr(changed, name)) for name in ("armature", "damping", "friction")}
@@ -148,6 +151,11 @@ def numbers_of(model: pin.Model, rng: np.random.Generator) -> tuple[dict[str, np
                 array[at] = rng.uniform(0.1, 1.0, nv)
                 values[f"{name}.{quantity}"] = array[at] if nv > 1 else array[at][0]
                 setattr(changed, quantity, array)
+    last = changed.frames[model.nframes - 1]
+    if last.name not in model.names:
+        values[f"{last.name}.translation"], values[f"{last.name}.rotation"] = rng.normal(size=(2, 3))
+        turned = last.placement.rotation @ pin.exp3(values[f"{last.name}.rotation"])
+        last.placement = pin.SE3(turned, values[f"{last.name}.translation"])
     return values, changed
 
 
@@ -167,7 +175,8 @@ def test_parameters_match_a_changed_model(case: str, with_derivatives: bool) -> 
     results = [robot.rnea(symbols[2]), robot.gravity(), robot.crba(), robot.forward_dynamics(symbols[2])]
     results += [robot.com_position(), robot.com_jacobian(), robot.centroidal_momentum()]
     last = model.nframes - 1
-    results += [robot.frame_placement(last)[1], robot.frame_velocity(last, pin.LOCAL)]
+    results += [*robot.frame_placement(last), robot.frame_velocity(last, pin.LOCAL)]
+    results += [robot.frame_jacobian(last, axes) for axes in (pin.LOCAL, pin.WORLD)]
     found = ca.Function("f", inputs, results).call(numbers)
     mass = np.triu(pin.crba(changed, data, q))
     wanted = [pin.rnea(changed, data, q, v, a), pin.computeGeneralizedGravity(changed, data, q)]
@@ -175,8 +184,10 @@ def test_parameters_match_a_changed_model(case: str, with_derivatives: bool) -> 
     wanted += [pin.centerOfMass(changed, data, q), pin.jacobianCenterOfMass(changed, data, q)]
     wanted += [pin.computeCentroidalMomentum(changed, data, q, v).vector]
     pin.forwardKinematics(changed, data, q, v)
-    wanted += [pin.updateFramePlacement(changed, data, last).translation]
-    wanted += [pin.getFrameVelocity(changed, data, last, pin.LOCAL).vector]
+    place = pin.updateFramePlacement(changed, data, last)
+    wanted += [place.rotation, place.translation, pin.getFrameVelocity(changed, data, last, pin.LOCAL).vector]
+    pin.computeJointJacobians(changed, data, q)
+    wanted += [pin.getFrameJacobian(changed, data, last, axes) for axes in (pin.LOCAL, pin.WORLD)]
     for one, other in zip(found, wanted, strict=True):
         close(one, np.array(other))
     if not any(name in joint for joint in model.names for name in MOVING_SUBSPACE):

@@ -24,6 +24,7 @@ from tests.fuzz.reduced import FIXED_REDUCED
 from tests.fuzz.retimed import FIXED_RETIMED
 from tests.fuzz.sensed import FIXED_SENSED
 from tests.fuzz.simulated import FIXED_SIMULATED
+from tests.fuzz.stepped import FIXED_STEPPED, any_problem
 from tests.fuzz.swept import FIXED_SWEPT
 from tests.fuzz.valid import PARTS
 from tests.fuzz.worlds import Swinging, World, speed, world
@@ -50,6 +51,7 @@ FIXED: dict[str, Callable[[World, Random], Any]] = {
     **FIXED_BATCHED,
     **FIXED_COLLIDED,
     **FIXED_MEASURED,
+    **FIXED_STEPPED,
     "Solution": lambda w, rng: w.solution,
     "SolutionBatch": lambda w, rng: w.solutions,
     "SolutionLibrary": lambda w, rng: trajopt.SolutionLibrary(w.converged_solutions),
@@ -67,7 +69,6 @@ FIXED: dict[str, Callable[[World, Random], Any]] = {
     "CallbackVerbose": lambda w, rng: CallbackVerbose(),
     "GaitModels": lambda w, rng: w.gait_models,
     "Stance": lambda w, rng: w.stance,
-    "ShootingProblem": lambda w, rng: w.problem(rng),
     "Robot": lambda w, rng: w.robot,
     "LeggedRobot": lambda w, rng: LeggedRobot(feet=("a", "b")),
     "CostStack": lambda w, rng: w.costs(rng),
@@ -79,7 +80,7 @@ FIXED: dict[str, Callable[[World, Random], Any]] = {
     "SolverIpopt": lambda w, rng: solvers.SolverIpopt(
         w.problem(rng, expressions=True), solvers.NLPOptions(max_iterations=3)
     ),
-    "SolverSQP": lambda w, rng: solvers.SolverSQP(w.problem(rng), solvers.SQPOptions(max_iterations=3)),
+    "SolverSQP": lambda w, rng: solvers.SolverSQP(any_problem(w, rng), solvers.SQPOptions(max_iterations=3)),
     "SolverDDP": lambda w, rng: solvers.SolverDDP(w.problem(rng), solvers.DDPOptions(max_iterations=3)),
     "SolverFDDP": lambda w, rng: solvers.SolverFDDP(w.problem(rng), solvers.FDDPOptions(max_iterations=3)),
     "SolverBoxDDP": lambda w, rng: solvers.SolverBoxDDP(w.problem(rng), solvers.BoxDDPOptions(max_iterations=3)),

@@ -28,6 +28,7 @@ from tests.fuzz.reduced import REDUCED
 from tests.fuzz.retimed import RETIMED
 from tests.fuzz.sensed import SENSED
 from tests.fuzz.simulated import SIMULATED, rollout_of_arm
+from tests.fuzz.stepped import STEPPED
 from tests.fuzz.swept import SWEPT
 from tests.fuzz.worlds import T, World, folder, speed, world
 from tests.support import constrained
@@ -469,7 +470,7 @@ VALID: dict[str, Callable[[World, Random], Any]] = {
 }
 
 VALID |= SIMULATED | IDENTIFIED | KINEMATIC | ARTICULATED | DRIVING | LEARNED | REDUCED | RETIMED | PLANNED | SENSED
-VALID |= CONTROLLED | DISPLAYED | SWEPT | BATCHED | COLLIDED | MEASURED
+VALID |= CONTROLLED | DISPLAYED | SWEPT | BATCHED | COLLIDED | MEASURED | STEPPED
 
 for _name, _state in PARTS.items():
     for _door in ("at_rest.x", "check.x", "normalize.x", "integrate.x", "jintegrate.x"):

@@ -16,6 +16,7 @@ import trajopt
 from tests.support.gait_robots import FEET, robot_of, stance_of
 from trajopt import InvalidArgumentError, UnknownNameError, gaits
 from trajopt.gaits import ContactSchedule, Foothold, Phase, Stance, Swing
+from trajopt.gaits.profiles import swing_path
 
 HERE, THERE = (0.1, 0.2, 0.0), (0.5, 0.2, 0.0)
 
@@ -323,3 +324,38 @@ def test_options_of_generators_are_checked() -> None:
         gaits.quadruped_jump(stance, jump_length=0.3)
     with pytest.raises(InvalidArgumentError, match="jump_height: expected a number > 0"):
         gaits.quadruped_jump(stance, jump_height=0.0)
+
+
+def flying(**swing: Any) -> gaits.ContactSchedule:
+    """Foot "b" lands, without and then with a touch-down of foot "a" while it is in the air."""
+    stance = gaits.Stance({"a": (0.0, 0.1, 0.0), "b": (0.0, -0.1, 0.0)}, com=(0.0, 0.0, 0.5))
+    phases = (
+        gaits.Phase(name="one", knots=4, stance=("a",), free=("b",)),
+        gaits.Phase(name="two", knots=3, free=("b",), swings=(gaits.Swing("a", (0.1, 0.1, 0.0), height=0.05),)),
+        gaits.Phase(name="three", knots=5, stance=("a",), swings=(gaits.Swing("b", (0.3, -0.1, 0.0), **swing),)),
+        gaits.Phase(name="end", knots=2, stance=("a", "b")),
+    )
+    return gaits.ContactSchedule(start=stance, phases=phases, dt=0.01)
+
+
+def test_a_swing_lasts_several_phases() -> None:
+    schedule = flying(height=0.08, earlier=2)
+    path = schedule.foot_references[:, 1, :, 3]
+    knots = [*range(4), *range(4, 7), 7, *range(8, 13), 13]  # 7 and 13 are touch-downs
+    moments = [*range(4), *range(4, 7), 7, *range(7, 12), 12]
+    expected = swing_path("smooth", 12, np.array([[0.0, -0.1, 0.0], [0.3, -0.1, 0.0]]), 0.08)
+    np.testing.assert_allclose(path[knots], expected[moments], atol=1e-15)
+    assert np.isnan(path[14:]).all()
+    assert np.nanmax(path[:, 2]) == pytest.approx(0.08)
+    np.testing.assert_array_equal(flying(height=0.08).foot_references[8:14, 1, 0, 3], swing_path(
+        "smooth", 5, np.array([[0.0, -0.1, 0.0], [0.3, -0.1, 0.0]]), 0.08)[:, 0])  # fmt: skip
+    assert np.isnan(flying(height=0.08).foot_references[:8, 1]).all()
+
+
+@pytest.mark.parametrize("earlier", [3, 4])
+def test_a_swing_of_several_phases_needs_the_foot_in_the_air(earlier: int) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"swing of 'b': earlier: expected .* with 'b' in their free="):
+        flying(height=0.08, earlier=earlier)
+    late = gaits.Phase(name="late", knots=3, stance=("a",), swings=(gaits.Swing("b", (0.6, -0.1, 0.0), earlier=1),))
+    with pytest.raises(InvalidArgumentError, match="got 1 after"):
+        flying().append(late)

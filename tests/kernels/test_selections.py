@@ -165,3 +165,13 @@ def test_jacobian_has_the_bits_of_both_evaluators() -> None:
 def test_jacobian_asks_for_symbols(wrong: SX) -> None:
     with pytest.raises(InvalidArgumentError, match="variables: expected distinct symbols"):
         jacobian(SX.sym("z"), wrong)
+
+
+@pytest.mark.parametrize("width", ALL_WIDTHS)
+def test_minima_with_constants(width: int) -> None:
+    """Of two zeros the first, and the other operand where one is NaN."""
+    x, least = SX.sym("x"), (ca.fmin, ca.fmax)
+    pairs = [pair for c in (0.0, -0.0, 1.5, np.inf) for pair in ((x, c), (c, x))]
+    f = ca.Function("minima", [x], [ca.vertcat(*(which(*pair) for which in least for pair in pairs))])
+    points = np.array([np.nan, 0.0, -0.0, 1.5, 2.0, -3.0, np.inf, -np.inf])[:, None]
+    assert_same_bits(run_function(f, [points], width=width), evaluate(f, [points]))

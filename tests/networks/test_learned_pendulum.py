@@ -13,6 +13,8 @@ import pytest
 import trajopt
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
 from trajopt.kernels import compilations
+from trajopt.shooting.evaluator import Evaluator
+from trajopt.shooting.lagrangian import LagrangianHessian
 from trajopt.solvers import SolverBoxFDDP, SolverDDP, SolverFDDP, SolverIpopt, SolverSQP, SQPOptions
 from trajopt.types import Reals
 
@@ -120,9 +122,35 @@ def test_the_true_pendulum_follows_the_plan(solver: Any) -> None:
     assert np.abs(motion.xs[-1] - UPRIGHT).max() < 1e-3
 
 
-def test_hessians_are_those_of_gauss_newton() -> None:
-    with pytest.raises(UnsupportedOperationError, match="Hessian"):
-        SolverSQP(problem_of(model_of(), 5), SQPOptions(hessian="exact")).solve()
+def test_second_derivatives_of_small_networks_are_exact() -> None:
+    """With Gauss-Newton Hessians a swing-up with limits takes ten times the iterations, or does not end."""
+    rng = np.random.default_rng(0)
+    W = [0.7 * rng.normal(size=(b, a)) / np.sqrt(a) for a, b in ((4, 16), (16, 16), (16, 1))]
+    network = trajopt.Network(W, [0.1 * rng.normal(size=len(each)) for each in W])
+    state = trajopt.StateVector(2, names=["q", "v"], units=["rad", "rad/s"])
+    motion, effort = trajopt.ResidualModelState(state, UPRIGHT), trajopt.ResidualModelControl(state)
+    costs = trajopt.CostStack(state).add("effort", effort, 0.1).add("goal", motion, 1e-2)
+    motor = trajopt.ConstraintStack(state).add("motor", effort, lower=-2.0, upper=2.0)
+    known: dict[str, Any] = {"features": features, "nominal": lambda x, u: [4.0 * u - 19.62 * ca.sin(x[0])]}
+    model = trajopt.DifferentialActionModelNetwork(state, 1, costs, network, constraints=motor, **known)
+    up = trajopt.ConstraintStack(state).add("up", motion, equals=0.0)
+    end = trajopt.ActionModelTerminal(trajopt.CostStack(state), constraints=up)
+    knot = trajopt.IntegratedActionModelEuler(model, dt=0.04)
+    problem = trajopt.ShootingProblem([0.0, 0.0], [knot] * 80, end)
+    exact = SolverSQP(problem).solve()
+    assert exact.converged
+    assert exact.iterations <= 40
+    assert SolverSQP(problem, SQPOptions(hessian="gauss-newton", max_iterations=100)).solve().iterations == 100
+
+
+def test_second_derivatives_of_large_networks_are_made_on_request() -> None:
+    W = [np.ones((48, 4)), np.ones((48, 48)), np.ones((1, 48))]
+    model = model_of(network=trajopt.Network(W))
+    for kind, made in ((trajopt.IntegratedActionModelEuler, True), (trajopt.IntegratedActionModelRK4, False)):
+        problem = trajopt.ShootingProblem([0.0, 0.0], [kind(model, DT)] * 5, trajopt.CostStack(model.state))
+        evaluator = Evaluator(problem)
+        assert LagrangianHessian.available(evaluator) is made
+        assert LagrangianHessian.available(evaluator, asked=True)
 
 
 def test_ipopt_takes_the_expression() -> None:

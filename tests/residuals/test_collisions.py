@@ -94,6 +94,18 @@ def test_a_pair_keeps_its_slot_while_it_is_among_the_nearest(problem: trajopt.Sh
             assert new[slot] == pair or pair not in new
 
 
+def test_slots_that_others_have_emptied_are_filled_again(problem: trajopt.ShootingProblem) -> None:
+    """At the same states, where no body has moved."""
+    xs, name = states(4, 7), "collisions.pair_slots"
+    rows, before = problem.calc(xs, np.zeros((3, 7))).rows, indices(problem)
+    empty = problem.get_parameter(name, "all")
+    empty[:, 0] = -1.0
+    problem.set_parameter(name, list(empty), "all")
+    again = problem.calc(xs, np.zeros((3, 7))).rows
+    np.testing.assert_array_equal(np.sort(again), np.sort(rows))
+    np.testing.assert_array_equal(np.sort(indices(problem)), np.sort(before))
+
+
 def functions(residual: ResidualModelCollisions) -> tuple[ca.Function, np.ndarray]:
     """(x, parameters) -> rows and their derivative by x, and the initial values of the parameters."""
     i = Instant(residual.state, 0)

@@ -35,6 +35,7 @@ def values() -> dict[str, Any]:
     """Other numbers of the robot "variable"."""
     rng, p = np.random.default_rng(3), contact_robots.robot_state("variable").robot.parameters
     result = {name: each.parameter.default * rng.uniform(0.5, 1.5, each.parameter.shape) for name, each in p.items()}
+    result |= {name: 0.4 * rng.normal(size=3) for name, each in p.items() if each.quantity == "rotation"}
     return result | {"foot0.inertia": np.array([0.3, 0.01, 0.02, 0.4, 0.03, 0.5])}
 
 
@@ -93,6 +94,11 @@ def reach(robot: Robot) -> trajopt.ShootingProblem:
 
 def test_a_change_compiles_nothing_and_solves_another_robot() -> None:
     robot, numbers = Robot(planar_arm()), {"link_2.mass": 2.5, "joint_2.translation": [0.7, 0.0, 0.1]}
+    numbers |= {
+        "joint_2.rotation": [0.3, -0.2, 0.5],
+        "tool.translation": [0.1, 0.2, -0.1],
+        "tool.rotation": [0.4, 0, 0],
+    }
     problem = reach(robot.with_parameters(numbers))
     SolverFDDP(problem).solve()
     count = compiler.compilations()
@@ -105,7 +111,7 @@ def test_a_change_compiles_nothing_and_solves_another_robot() -> None:
     np.testing.assert_allclose(found.us, wanted.us, atol=1e-7)
 
 
-@pytest.mark.parametrize("name", ["link_2.mass", "joint_2.translation"])
+@pytest.mark.parametrize("name", ["link_2.mass", "joint_2.translation", "joint_2.rotation", "tool.translation"])
 def test_costs_by_parameters(name: str) -> None:
     """The derivative of a solution's cost, by differences of two more solves."""
     problem = reach(Robot(planar_arm()).with_parameters([name]))

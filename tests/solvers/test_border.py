@@ -146,7 +146,9 @@ def test_free_time_of_a_swing_up_is_that_of_sqp(solver: type[SolverAbstract[Any]
     assert own.cost == pytest.approx(other.cost, rel=1e-8)
     assert own.unknowns["dt"] == pytest.approx(other.unknowns["dt"], rel=1e-4)
     assert np.abs(own.gaps()).max() < 1e-12
-    assert solver(problem).solve(own).iterations <= 3
+    again = solver(problem).solve(own)
+    assert again.iterations <= 4
+    assert sum(record.accepted and record.step_length == 1.0 for record in again.history) <= 2  # others are rounding
 
 
 def test_least_of_a_program_within_bounds_is_that_of_all_active_sets() -> None:

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 import trajopt
+from tests.support.a1_jumps import WITHIN, Jump
 from tests.support.legged_problems import guess_of
 from tests.support.limited_problems import arm, unicycle
 from trajopt import problems
 from trajopt.errors import InvalidArgumentError
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
-from trajopt.solution import Solution
+from trajopt.solution import Solution, SolverStatus
 from trajopt.solvers import (
     BoxDDPOptions,
     BoxFDDPOptions,
@@ -65,19 +66,21 @@ def program(rng: np.random.Generator, T: int, n: int, m: int, *, curved: float) 
     return lq
 
 
-@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize(("exact", "gaps"), [(True, False), (True, True), (False, False)])
 @pytest.mark.parametrize(("n", "m", "curved"), [(3, 1, 0.3), (2, 2, 0.5), (5, 4, 0.5), (4, 5, 1.5)])
-def test_passes_solve_the_program_of_every_knot(n: int, m: int, curved: float, exact: bool) -> None:
+def test_passes_solve_the_program_of_every_knot(n: int, m: int, curved: float, exact: bool, gaps: bool) -> None:
     rng, T, rho = np.random.default_rng(n + m), 12, 0.3
     lq = program(rng, T, n, m, curved=curved)
+    lq.f[:] = 0.3 * rng.normal(size=lq.f.shape) if gaps else 0.0
     lower, upper = -rng.uniform(0.0, 0.6, (T, m)), rng.uniform(0.0, 0.6, (T, m))
     lower[::3, 0], upper[1::3, -1] = -np.inf, np.inf
     lower[4], upper[4] = -np.inf, np.inf  # a knot without limits
     box = ControlBox(lower, upper, np.array([100.0, 0.1, float(exact)]))
     riccati = Riccati(lq, box=box)
-    outcome = riccati.factor(rho, feasible=True)
+    outcome = riccati.factor(rho, feasible=not gaps)
     assert outcome.failure is None
-    V, v = lq.terminal_H + rho * np.eye(n), lq.terminal_g
+    V = lq.terminal_H + rho * np.eye(n)
+    v = lq.terminal_g + V @ lq.f[-1]
     slope = curvature = clamped = 0.0
     for t in range(T - 1, -1, -1):
         Q, q = lq.H[t] + lq.F[t].T @ V @ lq.F[t], lq.g[t] + lq.F[t].T @ v
@@ -93,8 +96,8 @@ def test_passes_solve_the_program_of_every_knot(n: int, m: int, curved: float, e
         slope += -Qu @ u if exact else -Qu[free] @ u[free]
         curvature += u @ Quu @ u
         clamped += np.sum(~free)
-        v = q[:n] + Qux.T @ u if exact else q[:n] - K.T @ Qu
         V = Q[:n, :n] - Qux[free].T @ K[free] + rho * np.eye(n)
+        v = (q[:n] + Qux.T @ u if exact else q[:n] - K.T @ Qu) + V @ lq.f[t]
         np.testing.assert_allclose(riccati.Vxx[t], V, rtol=1e-8, atol=1e-8)
         np.testing.assert_allclose(riccati.Vx[t], v, rtol=1e-8, atol=1e-8)
     assert T * m / 4 < clamped < T * m
@@ -103,11 +106,11 @@ def test_passes_solve_the_program_of_every_knot(n: int, m: int, curved: float, e
     assert outcome.promised == pytest.approx(slope - 0.5 * curvature, rel=1e-8)
 
 
-def test_passes_with_gaps_and_without_limits_are_those_without_a_box() -> None:
+def test_inexact_passes_with_gaps_and_those_without_limits_are_those_without_a_box() -> None:
     rng = np.random.default_rng(0)
     lq = program(rng, 8, 4, 3, curved=0.4)
     lq.f[:] = rng.normal(size=lq.f.shape)
-    box = ControlBox(np.full((8, 3), -0.1), np.full((8, 3), 0.1), np.array([100.0, 0.1, 1.0]))
+    box = ControlBox(np.full((8, 3), -0.1), np.full((8, 3), 0.1), np.array([100.0, 0.1, 0.0]))
     plain, boxed = Riccati(lq), Riccati(lq, box=box)
     for feasible in (False, True):
         if feasible:
@@ -124,6 +127,17 @@ def test_a_program_that_is_not_convex_is_refused() -> None:
     riccati = Riccati(lq, box=ControlBox(np.full((4, 2), -1.0), np.full((4, 2), 1.0), np.array([100.0, 0.1, 1.0])))
     outcome = riccati.factor(feasible=True)
     assert (outcome.failure, outcome.failed_knot) == (RiccatiFailure.INDEFINITE, 2)
+
+
+def test_limits_hold_while_gaps_close() -> None:
+    """From a motion beyond limits, a direction that ignores them promises what clipped controls can't keep."""
+    jump = Jump(0.2, 0.9)
+    motion, problem = jump.unlimited, jump.problem()
+    assert np.abs(motion.us).max() > 2.0 * problem.running[0].upper.max()
+    as_crocoddyl = SolverBoxFDDP(problem, dataclasses.replace(WITHIN, box_exact=False)).solve(motion)
+    assert as_crocoddyl.status is SolverStatus.LINE_SEARCH_FAILED
+    assert np.abs(as_crocoddyl.gaps()).max() > 1.0
+    assert jump.solved(SolverBoxFDDP(problem, WITHIN).solve(motion))
 
 
 def slope_within_limits(problem: ShootingProblem, solution: Solution) -> float:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.stage_programs import kkt_solution, random_program
 from trajopt.errors import InvalidArgumentError
 from trajopt.solvers.riccati import recursion
 from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
@@ -18,45 +19,6 @@ from trajopt.solvers.riccati.riccati import Riccati, RiccatiFailure
 from trajopt.types import Reals
 
 WIDE, NARROW = (8, 32), (4, 16)  # doubles of a register, registers: with and without AVX-512
-
-
-def random_program(T: int, n: int, m: int, *, nc: int = 0, nb: int | None = None, seed: int = 0) -> LinearQuadratic:
-    """Everything random, Hessians positive definite."""
-    rng, s = np.random.default_rng(seed), n + m
-    lq = LinearQuadratic.zeros(T, n, m, nc=nc, nb=nb)
-    for array in (lq.f, lq.g, lq.terminal_g, *((lq.C, lq.d) if lq.C is not None and lq.d is not None else ())):
-        array[:] = rng.standard_normal(array.shape)
-    lq.F[:] = rng.standard_normal(lq.F.shape) / np.sqrt(s)
-    for H in (*lq.H, lq.terminal_H):
-        square = rng.standard_normal(H.shape)
-        H[:] = square @ square.T / len(H) + 0.1 * np.eye(len(H))
-    if lq.second_order is not None:
-        lq.second_order.dt[:] = rng.uniform(0.01, 0.1, T)
-        lq.second_order.J0[:] = np.eye(nb or 0) + 0.3 * rng.standard_normal(lq.second_order.J0.shape)
-        lq.second_order.J1dt[:] = 0.05 * rng.standard_normal(lq.second_order.J1dt.shape)
-    return lq
-
-
-def kkt_solution(lq: LinearQuadratic, on_controls: float = 0.0, on_states: float = 0.0) -> tuple[Reals, ...]:
-    """dx, du, λ, y of the first-order conditions as one dense system; numbers are added to the Hessians' diagonals."""
-    T, n, m, nc = lq.T, lq.n, lq.m, lq.nc
-    s, F, size = n + m, lq.full_F(), T * (n + m) + n
-    H, A, D = np.zeros((size, size)), np.zeros(((T + 1) * n + T * nc, size)), np.zeros((T + 1) * n + T * nc)
-    rho = np.r_[np.full(n, on_states), np.full(m, on_controls)]
-    for t, lower in enumerate((*lq.H, lq.terminal_H)):
-        here = slice(t * s, t * s + len(lower))
-        H[here, here] = np.tril(lower) + np.tril(lower, -1).T + np.diag(rho[: len(lower)])
-    for t in range(T + 1):
-        A[t * n : t * n + n, t * s : t * s + n] = -np.eye(n)
-        A[t * n : t * n + n, (t - 1) * s : t * s] = F[t - 1] if t else 0.0
-    for t in range(T if nc else 0):
-        rows = slice((T + 1) * n + t * nc, (T + 1) * n + (t + 1) * nc)
-        A[rows, t * s : t * s + s], D[rows] = lq.C[t], lq.delta[t]  # type: ignore[index]
-    b = np.concatenate([lq.g.ravel(), lq.terminal_g, lq.f.ravel(), np.zeros(0) if lq.d is None else lq.d.ravel()])
-    found = np.linalg.solve(np.block([[H, A.T], [A, -np.diag(D)]]), -b)
-    z, lam, y = np.split(found, [size, size + (T + 1) * n])
-    stages, last = z[: T * s].reshape(T, s), z[T * s :]
-    return np.vstack([stages[:, :n], last]), stages[:, n:], lam.reshape(T + 1, n), y.reshape(T, nc)
 
 
 def solution(riccati: Riccati) -> tuple[Reals, ...]:
@@ -96,6 +58,15 @@ SHAPES: list[dict[str, Any]] = [
     {"T": 3, "n": 16, "m": 8, "nb": 8},
     {"T": 3, "n": 2, "m": 0, "nb": 1},
     {"T": 0, "n": 4, "m": 2, "nb": 1, "nc": 1},
+    {"T": 4, "n": 3, "m": 1, "k": 1},
+    {"T": 3, "n": 40, "m": 12, "k": 4},
+    {"T": 3, "n": 37, "m": 12, "k": 1, "nb": 6},
+    {"T": 3, "n": 37, "m": 12, "k": 1, "nb": 6, "nc": 5},
+    {"T": 4, "n": 13, "m": 6, "k": 1, "nb": 0},
+    {"T": 3, "n": 33, "m": 5, "k": 19, "nb": 3},
+    {"T": 3, "n": 13, "m": 3, "k": 12, "nc": 2},
+    {"T": 3, "n": 5, "m": 0, "k": 2},
+    {"T": 0, "n": 4, "m": 2, "k": 3},
 ]
 shapes = pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "-".join(f"{k}{v}" for k, v in shape.items()))
 
@@ -198,7 +169,21 @@ def test_second_order_systems_as_general_ones() -> None:
     assert_close((one.K, one.k), (two.K, two.k), 1e-11)
 
 
-@pytest.mark.parametrize("shape", [{"nb": 2, "nc": 2}, {"nc": 0}])
+@pytest.mark.parametrize("nb", [None, 6])
+@pytest.mark.parametrize("k", [1, 4, 11])
+@pytest.mark.usefixtures("registers")
+def test_constant_states_as_any_others(k: int, nb: int | None) -> None:
+    lq = random_program(5, 36 + k, 12, nb=nb, k=k, seed=2)
+    one, two = Riccati(lq), Riccati(replace(lq, F=lq.full_F(), second_order=None, E=None))
+    first, second = one.factor(0.01), two.factor(0.01)
+    assert first.failure is second.failure is None
+    assert first.decrease == pytest.approx(second.decrease, rel=1e-12)
+    assert_close((one.Vxx, one.Vx, one.Vf), (two.Vxx, two.Vx, two.Vf), 1e-13)
+    assert_close((one.K, one.k), (two.K, two.k), 1e-11)
+    assert_close(solution(one), solution(two), 1e-11)
+
+
+@pytest.mark.parametrize("shape", [{"nb": 2, "nc": 2}, {"nc": 0}, {"nb": 2, "k": 2}])
 @pytest.mark.usefixtures("registers")
 def test_only_lower_triangles_are_read(shape: dict[str, Any]) -> None:
     lq = random_program(4, 10, 5, **shape)
@@ -339,10 +324,10 @@ def solve_at_the_end_of_memory() -> None:
 
 
 def test_copies_share_nothing() -> None:
-    lq = random_program(3, 6, 2, nc=1, nb=2)
+    lq = random_program(3, 7, 2, nc=1, nb=2, k=1)
     copy = lq.copy()
     before = kkt_solution(copy)
-    for array in (lq.F, lq.f, lq.g, lq.H, lq.terminal_g, lq.terminal_H, lq.C, lq.d, lq.delta):
+    for array in (lq.F, lq.f, lq.g, lq.H, lq.terminal_g, lq.terminal_H, lq.C, lq.d, lq.delta, lq.E):
         assert array is not None
         array[:] = 7.0
     assert lq.second_order is not None
@@ -360,6 +345,11 @@ def test_full_F_follows_its_definition() -> None:
         np.testing.assert_allclose(F[:3], J1dt @ lq.F[t] + np.hstack([J0, np.zeros((3, 5))]))
     general = random_program(2, 6, 2)
     assert general.full_F() is general.F
+    constant = random_program(2, 7, 2, k=2)
+    assert constant.E is not None
+    for F, own, E in zip(constant.full_F(), constant.F, constant.E):
+        np.testing.assert_array_equal(F[:5], np.hstack([own[:, :5], E.T, own[:, 5:]]))
+        np.testing.assert_array_equal(F[5:], np.eye(2, 9, 5))
 
 
 @pytest.mark.parametrize(
@@ -376,6 +366,8 @@ def test_full_F_follows_its_definition() -> None:
         ({"delta": np.zeros((3, 1))}, "C, d, delta: expected C and d"),
         ({"terminal_g": np.zeros(0)}, r"expected terminal_g of shape \(n,\) with n >= 1, .* got 0 elements"),
         ({"second_order": LinearQuadratic.zeros(3, 10, 2, nb=4).second_order}, "blocks of at most n / 2, got n = 6"),
+        ({"E": np.zeros((3, 1, 6))}, r"E: expected an array float64 \(3, 1, 5\), got float64 \(3, 1, 6\)"),
+        ({"E": np.zeros((3, 1, 5))}, r"F: expected an array float64 \(3, 5, 7\), got float64 \(3, 6, 8\)"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(change: dict[str, Any], message: str) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tests.solvers.test_linear_quadratic import random_program
 from tests.support.qp_twin import Residual
+from tests.support.stage_programs import random_program
 from trajopt.errors import InvalidArgumentError
 from trajopt.solvers.qp import (
     Conic,

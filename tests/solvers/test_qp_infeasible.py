@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tests.solvers.test_linear_quadratic import random_program
 from tests.solvers.test_qp import OURS
+from tests.support.stage_programs import random_program
 from trajopt.solvers.qp import QPStatus, StageQP
 
 

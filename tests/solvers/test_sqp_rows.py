@@ -7,7 +7,8 @@ import ctypes
 import numpy as np
 import pytest
 
-from tests.solvers.test_linear_quadratic import random_program, solution
+from tests.solvers.test_linear_quadratic import solution
+from tests.support.stage_programs import random_program
 from trajopt import problems
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.solvers.test_linear_quadratic import NARROW, WIDE, random_program
+from tests.solvers.test_linear_quadratic import NARROW, WIDE
 from tests.support.qp_twin import Residual as Twin
+from tests.support.stage_programs import random_program
 from trajopt.errors import InvalidArgumentError
 from trajopt.solvers.qp import StageQP
 from trajopt.solvers.qp.residual import Iterate, Residual
@@ -26,6 +27,8 @@ SHAPES: list[dict[str, Any]] = [
     {"T": 4, "n": 12, "m": 6, "nr": 0},
     {"T": 0, "n": 4, "m": 2, "nr": 3},
     {"T": 3, "n": 10, "m": 3, "nr": 11},
+    {"T": 3, "n": 13, "m": 3, "nr": 11, "k": 3},
+    {"T": 4, "n": 13, "m": 6, "nr": 18, "nb": 0, "k": 1},
 ]
 
 
@@ -35,9 +38,11 @@ def registers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(recursion, "registers", lambda: request.param)
 
 
-def program(T: int, n: int, m: int, nr: int, nb: int | None = None) -> tuple[LinearQuadratic, WeightedRows, Reals]:
+def program(
+    T: int, n: int, m: int, nr: int, nb: int | None = None, k: int = 0
+) -> tuple[LinearQuadratic, WeightedRows, Reals]:
     """A program, its rows (every second one of one variable, some off), and a mask of those that are on."""
-    lq, rng = random_program(T, n, m, nb=nb, seed=2), np.random.default_rng(0)
+    lq, rng = random_program(T, n, m, nb=nb, k=k, seed=2), np.random.default_rng(0)
     C = rng.standard_normal((T, nr, n + m))
     for t, r in np.ndindex(T, nr):
         if r % 2 == 0:
@@ -121,10 +126,10 @@ def test_residual(shape: dict[str, Any]) -> None:
     assert found.pull == pytest.approx(max(np.abs(part).max() for part in pull), rel=1e-12, abs=0.0)
 
 
-@pytest.mark.parametrize("nb", [None, 1])
-def test_adjoint(nb: int | None) -> None:
+@pytest.mark.parametrize(("nb", "k"), [(None, 0), (1, 0), (None, 1), (1, 2)])
+def test_adjoint(nb: int | None, k: int) -> None:
     """Against the recursion written out."""
-    lq, rows, on = program(T=5, n=4, m=2, nr=5, nb=nb)
+    lq, rows, on = program(T=5, n=4, m=2, nr=5, nb=nb, k=k)
     K = np.random.default_rng(3).standard_normal((5, 2, 4))
     riccati = Riccati(lq, K=K, rows=rows)
     riccati.find_rows()

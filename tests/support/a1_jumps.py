@@ -17,7 +17,7 @@ from trajopt.solvers import BoxFDDPOptions, FDDPOptions, SolverBoxFDDP, SolverFD
 FEET = ["FL_foot", "FR_foot", "RL_foot", "RR_foot"]
 DT, GROUND = 0.01, 12  # time step [s], knots on the ground before and after the flight [-]
 WITHOUT, WITHIN = FDDPOptions(max_iterations=100), BoxFDDPOptions(max_iterations=300)
-TIMING = gaits.FreeTime(0.005, 0.6)  # [s]
+TIMING = gaits.FreeTime(0.005, 1.2)  # [s]
 
 
 @functools.cache
@@ -77,6 +77,9 @@ class Jump:
 
 
 def drawn(count: int, seed: int) -> list[Jump]:
-    """Jumps of 0.1 to 0.35 m in height and 0.1 to 1 m in length, at random."""
+    """Jumps of 0.1 to 1.2 m in height and 0.1 to 1 m in length, at random.
+
+    Fixed durations solve 19 of the first 40 with seed 1, by which the heights were chosen: 36 of 40 up to 0.35 m.
+    """
     rng = np.random.default_rng(seed)
-    return [Jump(float(rng.uniform(0.1, 0.35)), float(rng.uniform(0.1, 1.0))) for _ in range(count)]
+    return [Jump(float(rng.uniform(0.1, 1.2)), float(rng.uniform(0.1, 1.0))) for _ in range(count)]

@@ -81,7 +81,8 @@ ROBOTS: dict[str, Callable[[], pin.Model]] = {
 PARAMETERS = {
     "variable": [
         *("base_frame.mass", "foot0.mass", "foot0.com", "foot0.inertia"),
-        *("leg0_0.damping", "leg0_0.friction", "leg0_0.armature", "leg0_0.translation"),
+        *("leg0_0.damping", "leg0_0.friction", "leg0_0.armature", "leg0_0.translation", "leg0_0.rotation"),
+        *("foot0.translation", "foot0.rotation"),
     ]
 }
 

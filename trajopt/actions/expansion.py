@@ -109,7 +109,8 @@ class Lift:
 class Expansion:
     """Values and derivatives of a knot in tangent coordinates: dx⁺ = F z, or F z + gap if the model provides a gap.
 
-    Columns are those of z; further columns, such as derivatives by a time step, follow those of the control.
+    Columns are those of z. A model with constant states θ behind its other states x has F and a lift of these and of
+    the control alone, and E: dx⁺ = F (dx, du) + Eᵀ dθ.
 
     Attributes:
         xnext: Next state (nx,); None at the end of a horizon, and if the model provides a gap.
@@ -123,6 +124,7 @@ class Expansion:
         gap: Difference x⁺ ⊖ following (ndx,) of a model that linearises r(x, u, x⁺) = 0 at the state of the next knot;
             None if the difference is xnext ⊖ following.
         lift: Lift from which F follows; None unless one was requested.
+        E: Derivative of x⁺ by the constant states, as rows (k, ndx - k); None without such states, and at the end.
         kept: Arrays that the Hessian of the Lagrangian reads, with the shapes of the model's `kept_shapes`.
     """
 
@@ -135,6 +137,7 @@ class Expansion:
     C: Array | None = None
     gap: Array | None = None
     lift: Lift | None = None
+    E: Array | None = None
     kept: tuple[Array, ...] = ()
 
     @classmethod

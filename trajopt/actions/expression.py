@@ -19,11 +19,27 @@ from trajopt.errors import UnsupportedOperationError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
+from trajopt.model.parts import call_formula
 from trajopt.model.programs import kept, outputs_at
 from trajopt.types import Reals
 
 Named = tuple[dict[str, int], Program]
 """Size of each named expression of (x, u, parameters), and the program that returns all of them stacked."""
+
+
+def whole_derivative(program: Program, e: Expansion) -> Array | None:
+    """Adds the call that computes all rows and columns of F, those of constant states too, from an expansion."""
+    if e.F is None or e.E is None:
+        return e.F
+
+    def whole(F: SX, E: SX) -> list[SX]:
+        k, nx = E.shape
+        rows = ca.vertcat(
+            ca.horzcat(F[:, :nx], E.T, F[:, nx:]), ca.horzcat(SX(k, nx), SX.eye(k), SX(k, F.shape[1] - nx))
+        )
+        return [SX(rows)]
+
+    return call_formula(program, "F", whole, e.F, e.E)[0]
 
 
 class ActionModelExpression(ActionModelAbstract):
@@ -127,6 +143,11 @@ class ActionModelExpression(ActionModelAbstract):
         """
         return *self.knot_expressions(terminal=terminal), None
 
+    @property
+    def constant_states(self) -> int:
+        """Number of states k that never change, the last ones of x and of dx [-]."""
+        return 0
+
     @functools.cached_property
     def lift_size(self) -> int | None:
         """Smallest block size of a `Lift` [-]; None if position rows of F do not follow from velocity rows."""
@@ -176,7 +197,7 @@ class ActionModelExpression(ActionModelAbstract):
             results = [v.xnext, v.cost, v.rows]
         else:
             e = self.expansion(program, point)
-            results = [e.xnext, e.cost, e.F, e.g, e.H, e.rows, e.C]
+            results = [e.xnext, e.cost, whole_derivative(program, e), e.g, e.H, e.rows, e.C]
         program.output(*[array for array in (*results, program.status) if array is not None])
         return program
 

@@ -64,6 +64,14 @@ class ActionModelFreed(ActionModelExpression):
         self.instantaneous, self.cost_time = model.instantaneous, model.cost_time
 
     @property
+    def constant_states(self) -> int:
+        return self.state.nx - self.model.state.nx
+
+    @functools.cached_property
+    def lift_size(self) -> int | None:
+        return self.model.lift_size
+
+    @property
     def stage_nu(self) -> int:
         return self.model.stage_nu
 
@@ -157,27 +165,23 @@ class ActionModelFreed(ActionModelExpression):
         self, program: Program, point: Point, multipliers: Multipliers | None = None, *, lift: int | None = None
     ) -> Expansion:
         self.check_multipliers(multipliers)
-        self.check_lift(lift)
         inner, values, theta = self._parted(program, point)
-        e, single = self.model.expansion(program, inner), self._single(terminal=point.u is None)
+        e, single = self.model.expansion(program, inner, lift=lift), self._single(terminal=point.u is None)
         by = self._differences(program, inner, values) if single is None else self._by_unknowns(program, inner, *single)
         by = {name: self._by_states(program, point, slopes) for name, slopes in by.items()}
-        n, k = self.model.state.ndx, self.state.nx - self.model.state.nx
+        n = self.model.state.ndx
 
         def wide(block: SX, own: SX) -> SX:
             return SX(ca.horzcat(block[:, :n], own, block[:, n:]))
 
-        def constant(block: SX, own: SX) -> list[SX]:
-            return [SX(ca.vertcat(wide(block, own), wide(SX(k, block.shape[1]), SX.eye(k))))]
-
-        F = C = xnext = None
-        if e.F is not None and e.xnext is not None:
-            xnext, (F,) = _stacked(program, e.xnext, theta), call_formula(program, "F", constant, e.F, by["F"])
+        E = C = xnext = None
+        if e.xnext is not None:
+            xnext, (E,) = _stacked(program, e.xnext, theta), call_formula(program, "E", lambda own: [own.T], by["F"])
         if e.C is not None:
             (C,) = call_formula(program, "C", lambda C, own: [wide(C, own)], e.C, by["C"])
         (g,) = call_formula(program, "gradient", lambda g, own: [wide(g.T, own).T], e.g, by["g"])
         H = self._bordered(program, e.H, None)
-        whole = Expansion(xnext=xnext, F=F, cost=e.cost, g=g, H=H, rows=e.rows, C=C, kept=e.kept)
+        whole = replace(e, xnext=xnext, E=E, g=g, H=H, C=C)
         if multipliers is None:
             return whole
         return replace(whole, H=self.lagrangian_hessian(program, point, multipliers, e.kept))

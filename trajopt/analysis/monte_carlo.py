@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,7 +19,7 @@ from trajopt.analysis.covariance import gains_of
 from trajopt.analysis.feedback import control_limits
 from trajopt.analysis.lanes import StateLanes
 from trajopt.analysis.noise import factors_of, noise_covariances
-from trajopt.checks import check_count, check_flag, is_integer
+from trajopt.checks import as_numbers, check_count, check_flag, check_mapping, is_integer
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.kernels import KernelCall, Rows, blocks_of, kernel, lane_count, rows
@@ -93,10 +95,16 @@ def monte_carlo(
     initial: npt.ArrayLike = 0.0,
     feedback: bool = True,
     clip: bool = True,
+    parameters: Mapping[str, npt.ArrayLike] | None = None,
 ) -> MonteCarlo:
     """Samples rollouts of the motion under noise: x⁺ = f(x, us - K (x ⊖ xs)) ⊕ w, with w normally distributed.
 
     Equal seeds give equal samples for any number of threads.
+
+    ```python
+    masses = np.random.default_rng(0).uniform(0.85, 1.15, 1000)  # [kg]
+    samples = solution.monte_carlo(0.0, 1000, parameters={"pole.mass": masses})
+    ```
 
     Args:
         solution: The solution, with its problem.
@@ -107,9 +115,12 @@ def monte_carlo(
         feedback: True for controls us - K (x ⊖ xs), False for us.
         clip: Whether to clip controls to the models' limits `lower` and `upper`, and to bounds of hard constraints on
             single controls.
+        parameters: Values of run-time parameters in each sample, (n, *shape) by name, for all knots that have them.
 
     Raises:
-        InvalidArgumentError: The noise has another shape or is not a covariance, or the solver has no gains.
+        UnknownNameError: No knot has such a parameter.
+        InvalidArgumentError: The noise has another shape or is not a covariance, a parameter has not one value for each
+            sample, or the solver has no gains.
     """
     count, clip = check_count("n", n, least=1), check_flag("clip", clip)
     rng = np.random.default_rng(check_count("seed", seed))
@@ -122,10 +133,12 @@ def monte_carlo(
             each[:] = each @ factor.T
         xs, us = np.empty((T + 1, count, problem.state.nx)), np.empty((T, count, problem.nu))
         limits = control_limits(solution) if clip else None
-        batches = Batches(problem.state, min(CHUNK, count))
+        varied = VariedParameters(problem, parameters, count)
+        batches = Batches(problem.state, min(CHUNK, count), varied=bool(parameters))
         for first in range(0, count, CHUNK):
             part = slice(first, min(first + CHUNK, count))
-            _roll_out(solution, problem, K, draws[:, part], xs[:, part], us[:, part], limits, batches)
+            rows_of = functools.partial(varied.at, part=part)
+            _roll_out(solution, problem, K, draws[:, part], xs[:, part], us[:, part], limits, batches, rows_of)
         return MonteCarlo(solution=solution, xs=np.swapaxes(xs, 0, 1), us=np.swapaxes(us, 0, 1))
 
 
@@ -138,14 +151,48 @@ def _roll_out(
     us: Reals,
     limits: tuple[Reals, Reals] | None,
     batches: Batches,
+    rows_of: Callable[[int], Reals],
 ) -> None:
     """Fills states xs (T + 1, m, nx) and controls us (T, m, nu) of some samples with noise w (T + 1, m, ndx)."""
     xs[0] = x = batches.integrate(solution.xs[0], w[0])
     for t, model in enumerate(problem.running):
         u = solution.us[t] - batches.difference(solution.xs[t], x) @ K[t].T
         us[t] = u = u if limits is None else np.clip(u, limits[0][t], limits[1][t])
-        after = batches.of(model).step(problem.table.values[t], x, u)
+        after = batches.of(model).step(rows_of(t), x, u)
         xs[t + 1] = x = batches.integrate(after, w[t + 1])
+
+
+class VariedParameters:
+    """Parameters of a problem at each knot, some of which differ between samples.
+
+    Args:
+        problem: The problem.
+        parameters: Values (n, *shape) of parameters by name; None for none.
+        count: Number n of samples [-].
+    """
+
+    def __init__(self, problem: ShootingProblem, parameters: Mapping[str, npt.ArrayLike] | None, count: int) -> None:
+        self._values, self._places = problem.table.values, dict[int, list[tuple[slice, Reals]]]()
+        for name, values in check_mapping("parameters", parameters or {}, "such as {'pole.mass': masses}").items():
+            places, given = problem.table.places(name), as_numbers(f"parameters[{name!r}]", values)
+            if given.ndim == 0 or len(given) != count:
+                raise InvalidArgumentError(
+                    f"parameters[{name!r}]: expected a value for each of {count} samples, got shape {given.shape}"
+                )
+            flat = np.array([problem.table.check(name, value, f"parameters[{name!r}]") for value in given])
+            for knots, columns in places:
+                for t in knots:
+                    self._places.setdefault(t, []).append((columns, flat))
+
+    def at(self, t: int, part: slice) -> Reals:
+        """Values at a knot, (size,), or (m, size) for these samples if any differ."""
+        row = self._values[t]
+        if not self._places:
+            return row
+        result = np.tile(row, (part.stop - part.start, 1))
+        for columns, flat in self._places.get(t, ()):
+            result[:, columns] = flat[part]
+        return result
 
 
 class Batches:
@@ -154,16 +201,17 @@ class Batches:
     Args:
         state: The state.
         size: Largest number of points.
+        varied: Whether parameters differ between points.
     """
 
-    def __init__(self, state: StateAbstract, size: int) -> None:
+    def __init__(self, state: StateAbstract, size: int, *, varied: bool = False) -> None:
         self.integrate, self.difference = (StateLanes(state, name, size) for name in ("integrate", "difference"))
-        self._size, self._models = size, dict[ActionModelAbstract, StepBatch]()
+        self._size, self._varied, self._models = size, varied, dict[ActionModelAbstract, StepBatch]()
 
     def of(self, model: ActionModelAbstract) -> StepBatch:
         """Returns the batch of a model."""
         if model not in self._models:
-            self._models[model] = StepBatch(model, self._size)
+            self._models[model] = StepBatch(model, self._size, varied=self._varied)
         return self._models[model]
 
 
@@ -173,14 +221,15 @@ class StepBatch:
     Args:
         model: The model.
         size: Largest number of points.
+        varied: Whether parameters differ between points.
     """
 
-    def __init__(self, model: ActionModelAbstract, size: int) -> None:
+    def __init__(self, model: ActionModelAbstract, size: int, *, varied: bool) -> None:
         self._model, self._size = model, size
-        self._steps = CompiledSteps(model, size) if isinstance(model, ActionModelExpression) else None
+        self._steps = CompiledSteps(model, size, varied=varied) if isinstance(model, ActionModelExpression) else None
 
     def step(self, parameters: Reals, xs: Reals, us: Reals) -> Reals:
-        """Returns next states (m, nx) of states (m, nx) and controls (m, nu), with the parameters of a knot."""
+        """Next states (m, nx) of states (m, nx) and controls (m, nu), with parameters (size,) or (m, size)."""
         us = us[:, : self._model.nu]
         xnext = None if self._steps is None else self._steps(parameters, xs, us)
         return self._expanded(parameters, xs, us) if xnext is None else xnext
@@ -194,7 +243,9 @@ class StepBatch:
         """Next states of a black box, or the error of a step that fails."""
         e, m = self._evaluator, len(xs)
         size = e.running[0].layout.size
-        e.parameters[:-1, :size] = parameters[:size]
+        e.parameters[:-1, :size] = parameters[..., :size][-1:] if parameters.ndim > 1 else parameters[:size]
+        if parameters.ndim > 1:
+            e.parameters[:m, :size] = parameters[:, :size]
         e.xs[:m], e.us[:m] = xs, us
         e.xs[m:], e.us[m:] = xs[-1], us[-1]
         e.expand(None)
@@ -204,14 +255,14 @@ class StepBatch:
 class CompiledSteps:
     """Evaluates x⁺ = f(x, u) of an expression at up to `size` points by the steps of rollouts, without derivatives."""
 
-    def __init__(self, model: ActionModelExpression, size: int) -> None:
+    def __init__(self, model: ActionModelExpression, size: int, *, varied: bool) -> None:
         state, nu = model.state, model.nu
         self._xs, self._us, self._xnext = padded((size, state.nx)), padded((size, nu)), padded((size, state.nx))
-        self._costs, self._parameters = padded((size,)), padded((1, model.layout.size))
+        self._costs, self._parameters = padded((size,)), padded((size if varied else 1, model.layout.size))
         self._xs[:] = state.zero()
         zeros = [Rows(padded((1, n)), 0) for n in (nu, nu * state.ndx, state.ndx)]  # of k, K and the gap
         inputs = [rows(self._xs), Rows(state.zero()[None], 0), rows(self._us), *zeros, Rows(np.ones((1, 1)), 0)]
-        inputs.append(Rows(self._parameters, 0))
+        inputs.append(rows(self._parameters) if varied else Rows(self._parameters, 0))
         unused = [rows(padded((size, n))) for n in (nu, state.ndx, *([model.nc] if model.nc else []))]
         outputs = [rows(self._xnext), unused[0], rows(self._costs), *unused[1:]]
         blocks = blocks_of(range(size), lane_count())
@@ -220,8 +271,10 @@ class CompiledSteps:
 
     def __call__(self, parameters: Reals, xs: Reals, us: Reals) -> Reals | None:
         """Next states (m, nx), or None if a step may have failed, whose cost is infinite."""
-        m = len(xs)
-        self._parameters[0] = parameters[: self._parameters.shape[1]]
+        m, width = len(xs), self._parameters.shape[1]
+        count = min(m, len(self._parameters))
+        self._parameters[:count] = parameters[..., :width]
+        self._parameters[count:] = self._parameters[count - 1]
         self._xs[:m], self._us[:m] = xs, us
         self._xs[m:], self._us[m:] = xs[-1], us[-1]
         self._run()

@@ -142,12 +142,13 @@ def _span(values: list[float], form: str) -> str:
 
 def _phases(schedule: ContactSchedule, places: dict[str, Reals], com: Reals) -> Iterator[Reached]:
     """Yields the rows of all phases."""
-    first, stances = 0, schedule.stances
+    first, stances, begins = 0, schedule.stances, list[int]()
     for i, phase in enumerate(schedule.phases):
         last = min(first + phase.knots, schedule.T)
+        begins.append(first)
         for swing in phase.swings:
             start = np.array(stances[i].feet[swing.foot].position)
-            yield from _swing(phase, swing, start, places[swing.foot], (first, last))
+            yield from _swing(phase, swing, start, places[swing.foot], (begins[i - swing.earlier], last))
         if phase.rise is not None:
             end = _flight_end(schedule, i, first)
             top = first + int(np.argmax(com[first : end + 1, 2]))

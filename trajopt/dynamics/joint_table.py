@@ -84,9 +84,9 @@ def expand_joint(model: pin.Model, joint_id: int, q: SX) -> tuple[list[Elementar
     return _expand(joint, q)
 
 
-def moved_by(position: SX) -> ElementaryJoint:
-    """Joint without rates, which moves its child by a position (3,) [m]."""
-    return ElementaryJoint("fixed", pin.SE3.Identity(), Placement(SX(np.eye(3)), position), np.zeros((6, 0)), ())
+def placed_at(placement: Placement) -> ElementaryJoint:
+    """Joint without rates, which has its child at a placement."""
+    return ElementaryJoint("fixed", pin.SE3.Identity(), placement, np.zeros((6, 0)), ())
 
 
 def simple_joints(model: pin.Model) -> Iterator[Any]:

@@ -363,8 +363,7 @@ class RobotExpressions:
                 raise unknown_name("frame", frame_id, names)
             frame_id = names.index(frame_id)
         frame = self.model.frames[self._check("frame_id", frame_id, self.model.nframes)]
-        link, offset = self.tree.attachment[frame.parentJoint]
-        return link, offset * frame.placement
+        return self.tree.carrier(int(frame_id), frame)
 
     def _worlds(self) -> list[Placement]:
         return self._cache.once("worlds", lambda: frame_kinematics.world_placements(self.tree))

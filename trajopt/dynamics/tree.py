@@ -10,10 +10,10 @@ import pinocchio as pin
 from casadi import SX
 
 from trajopt.dynamics.frame_choice import Branch, along_z, choose_slides, slid
-from trajopt.dynamics.joint_table import ElementaryJoint, Rate, expand_joint, moved_by
+from trajopt.dynamics.joint_table import ElementaryJoint, Rate, expand_joint, placed_at
 from trajopt.dynamics.rigid_parameters import RigidParameters, cleaned
 from trajopt.dynamics.spatial import Inertia, Placement, Spatial, rounded, spatial
-from trajopt.dynamics.variable_bodies import Parameters, translations, variable_bodies
+from trajopt.dynamics.variable_bodies import Parameters, placements, variable_bodies
 from trajopt.lie.scalars import plus, times
 
 
@@ -57,6 +57,7 @@ class Tree:
     Attributes:
         links: Elementary joints with their bodies.
         attachment: For each joint of the model, (link, constant placement of Pinocchio's joint frame in it).
+        frames: Link of each frame whose placement is a parameter, by the frame's index.
         rates: For each rate of the tree, {velocity index: coefficient}.
         grounded: First moment (3,) that regrouping moved to the world; it counts for the centre of mass only [kg m].
         mass: Total mass of the bodies [kg].
@@ -66,7 +67,8 @@ class Tree:
         self.links: list[Link] = []
         self.attachment: list[tuple[int, pin.SE3]] = [(-1, pin.SE3.Identity())]
         self.rates: list[Rate] = []
-        self._grow(model, q, translations(parameters or {}))
+        self.frames: dict[int, int] = {}
+        self._grow(model, q, *(placements(model, parameters or {}, frames=frames) for frames in (False, True)))
         variable = variable_bodies(model, parameters or {})
         self.grounded, self.mass = SX(3, 1), SX(0)
         fixed = [joint for joint in range(1, model.njoints) if joint not in variable]
@@ -80,19 +82,29 @@ class Tree:
         """True if the rates of the tree are the velocities of the model: no mimic and no ellipsoid joint."""
         return all(rate == {i: 1.0} for i, rate in enumerate(self.rates))
 
-    def _grow(self, model: pin.Model, q: SX, positions: Mapping[int, SX]) -> None:
+    def carrier(self, frame_id: int, frame: pin.Frame) -> tuple[int, pin.SE3]:
+        """Link that carries a frame, -1 for the world, and the frame's constant placement in it."""
+        if frame_id in self.frames:
+            return self.frames[frame_id], pin.SE3.Identity()
+        link, offset = self.attachment[frame.parentJoint]
+        return link, offset * frame.placement
+
+    def _grow(
+        self, model: pin.Model, q: SX, of_joints: Mapping[int, Placement], of_frames: Mapping[int, Placement]
+    ) -> None:
         """Appends the links of every joint, with their frames moved along their axes.
 
-        A joint with a variable position follows a link without rates, which has this position in the parent.
+        A joint with a variable placement follows a link without rates, which has this placement in the parent. So does
+        a frame with one.
         """
         joints: list[ElementaryJoint] = []
         branches: list[Branch] = []
         for joint_id in range(1, model.njoints):
             link, offset = self.attachment[model.parents[joint_id]]
-            if joint_id in positions:
+            if joint_id in of_joints:
                 branches.append(Branch(link, "fixed", offset))
-                joints.append(moved_by(positions[joint_id]))
-                link, offset = len(joints) - 1, pin.SE3(model.jointPlacements[joint_id].rotation, np.zeros(3))
+                joints.append(placed_at(of_joints[joint_id]))
+                link, offset = len(joints) - 1, pin.SE3.Identity()
             else:
                 offset = offset * model.jointPlacements[joint_id]
             chain, after = expand_joint(model, joint_id, q)
@@ -101,6 +113,11 @@ class Tree:
                 joints.append(joint)
                 link, offset = len(joints) - 1, pin.SE3.Identity()
             self.attachment.append((link, offset * after))
+        for frame_id, placement in of_frames.items():
+            link, offset = self.attachment[model.frames[frame_id].parentJoint]
+            branches.append(Branch(link, "fixed", offset))
+            joints.append(placed_at(placement))
+            self.frames[frame_id] = len(joints) - 1
         slides = choose_slides(branches)
         for i, joint in enumerate(joints):
             before = _rounded_placement(slid(branches, slides, i))

@@ -14,8 +14,16 @@ import pinocchio as pin
 from casadi import SX
 
 from trajopt.dynamics.rigid_parameters import RigidParameters
+from trajopt.dynamics.spatial import Placement, rounded
+from trajopt.lie.rotations import exp3
 from trajopt.lie.scalars import scalars
-from trajopt.robots.parameters import PAYLOAD, RobotParameter, flat_inertia, parts_with_payload
+from trajopt.robots.parameters import (
+    PAYLOAD,
+    PLACEMENT_QUANTITIES,
+    RobotParameter,
+    flat_inertia,
+    parts_with_payload,
+)
 
 Parameters = Mapping[str, RobotParameter]
 Piece = tuple[int, RigidParameters, SX]
@@ -72,9 +80,20 @@ def unit_body(numbers: np.ndarray) -> RigidParameters:
     return RigidParameters(float(numbers[0]), numbers[1:4], rotational + np.triu(rotational, 1).T)
 
 
-def translations(parameters: Parameters) -> dict[int, SX]:
-    """Position of joints in the frames of their parents, SX (3,) [m], by the index of the joint."""
-    return {p.joint: p.parameter.symbol for p in parameters.values() if p.quantity == "translation"}
+def placements(model: pin.Model, parameters: Parameters, *, frames: bool) -> dict[int, Placement]:
+    """Placement of joints, or of other frames, in the frames of their parent joints, by their index."""
+    found: dict[int, Placement] = {}
+    for p in parameters.values():
+        if p.quantity not in PLACEMENT_QUANTITIES or (p.frame is not None) is not frames:
+            continue
+        index = p.joint if p.frame is None else p.frame
+        own = model.jointPlacements[index] if p.frame is None else model.frames[index].placement
+        here = found.setdefault(index, Placement(SX(rounded(own.rotation)), SX(rounded(own.translation))))
+        if p.quantity == "translation":
+            found[index] = Placement(here.rotation, p.parameter.symbol)
+        else:
+            found[index] = Placement(ca.mtimes(here.rotation, exp3(p.parameter.symbol)), here.translation)
+    return found
 
 
 def joint_numbers(model: pin.Model, parameters: Parameters, quantity: str) -> SX:

@@ -38,9 +38,11 @@ class Swing:
             constant speed; its last knot is 2/N of the height above the foothold, and for odd N it stays 1/N lower.
             "onto" and "off" are for jumps onto a platform and down from one: they first rise beside it, and have their
             height above the higher foothold.
+        earlier: Number of phases before this one in which the foot is in the air, too, and in their `free`: it leaves
+            the ground at the beginning of the first of them, and its path is over the knots of all [-].
 
     Raises:
-        InvalidArgumentError: The foothold has a wrong shape, or the height is negative.
+        InvalidArgumentError: The foothold has a wrong shape, or a number is negative.
         UnknownNameError: `profile` is unknown.
     """
 
@@ -48,6 +50,7 @@ class Swing:
     to: Foothold
     height: float | None = 0.1
     profile: str = "smooth"
+    earlier: int = 0
 
     def __post_init__(self) -> None:
         check_text("foot", self.foot, such_as="LF_FOOT")
@@ -56,6 +59,7 @@ class Swing:
             height = check_non_negative(f"swing of {self.foot!r}: height", self.height, unit="m")
             object.__setattr__(self, "height", height)
         check_known(f"swing of {self.foot!r}: profile", self.profile, PROFILES)
+        check_count(f"swing of {self.foot!r}: earlier", self.earlier, least=0, most=MOST_KNOTS)
 
     @property
     def guided(self) -> bool:

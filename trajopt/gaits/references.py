@@ -58,19 +58,20 @@ def knot_references(start: Stance, phases: Sequence[Phase], dt: float) -> KnotRe
     number, touchdown = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.bool_)
     active, landing = (np.zeros((n, len(column)), dtype=np.bool_) for _ in range(2))
     feet, com = np.full((n, len(column), 3, 4), np.nan), np.full((n, 3), np.nan)
-    first, stances = 0, list(stances_of(start, phases))
+    first, stances, begins = 0, list(stances_of(start, phases)), list[int]()
     for i, (phase, stance) in enumerate(zip(phases, stances)):
         flying, after = slice(first, first + phase.knots), first + phase.knots
         number[first : first + phase.total_knots] = i
         active[flying, [column[foot] for foot in phase.stance]] = True
+        begins.append(first)
+        touchdown[after : first + phase.total_knots] = True
         for swing in phase.swings:
-            path = _path(stance.feet[swing.foot], swing, phase)
-            feet[first : first + phase.total_knots, column[swing.foot]] = path
+            knots = slice(begins[i - swing.earlier], first + phase.total_knots)
+            feet[knots, column[swing.foot]] = _path(stance.feet[swing.foot], swing, ~touchdown[knots])
         com[flying] = _com(phase, stance, dt)
         swinging = [column[foot] for foot in phase.swinging]
         landing[first:after, swinging] = False  # a foot that lands and immediately swings again
         if phase.touches_down:
-            touchdown[after] = True
             active[after, swinging] = True
         if after < n:
             landing[after, swinging] = True
@@ -85,21 +86,23 @@ def knot_references(start: Stance, phases: Sequence[Phase], dt: float) -> KnotRe
     return references
 
 
-def _path(start: Foothold, swing: Swing, phase: Phase) -> Reals:
-    """Reference placements of a swinging foot at the phase's knots (total_knots, 3, 4); NaN for no reference."""
+def _path(start: Foothold, swing: Swing, timed: Flags) -> Reals:
+    """Reference placements of a swinging foot (n, 3, 4) at knots with a duration or without (n,); NaN for none."""
+    count = int(timed.sum())
+    moments: npt.NDArray[np.int64] = np.cumsum(timed) - timed.astype(np.int64)
     if swing.height is None:
-        path = np.full((phase.total_knots, 3, 4), np.nan)
+        path = np.full((len(timed), 3, 4), np.nan)
         path[-1] = Foothold(swing.to.position, swing.to.quaternion or start.quaternion).placement
         return path
-    path = np.empty((phase.knots + 1, 3, 4))
+    path = np.empty((count + 1, 3, 4))
     ends = np.array([start.position, swing.to.position])
-    path[:, :, 3] = swing_path(swing.profile, phase.knots, ends, swing.height)
+    path[:, :, 3] = swing_path(swing.profile, count, ends, swing.height)
     path[:, :, :3] = start.rotation
     if swing.to.sole:
         turn = pin.log3(start.rotation.T @ swing.to.rotation)
-        progress = PROFILES[swing.profile](phase.knots)[0].reshape(phase.knots + 1, -1)[:, 0]
+        progress = PROFILES[swing.profile](count)[0].reshape(count + 1, -1)[:, 0]
         path[:, :, :3] = [start.rotation @ pin.exp3(s * turn) for s in progress]
-    return path[: phase.total_knots]
+    return path[moments]
 
 
 def _com(phase: Phase, stance: Stance, dt: float) -> Reals:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -89,8 +89,9 @@ class ContactSchedule:
         object.__setattr__(self, "dt", check_positive("dt", self.dt, unit="s"))
         if self.terrain is not None:
             check_instance("terrain", self.terrain, Terrain, "use Terrain.stairs(...)")
-        for phase in phases:
+        for i, phase in enumerate(phases):
             _check_phase(phase, self.start)
+            _check_swings(phase, phases[:i])
         check_count("phases: number of knots", sum(phase.total_knots for phase in phases), most=MOST_KNOTS)
         if sum(phase.total_knots for phase in phases) < 2:
             raise InvalidArgumentError(
@@ -317,6 +318,17 @@ def _check_phase(phase: Phase, start: Stance) -> None:
             raise InvalidArgumentError(
                 f"{here}: swing of {swing.foot!r}: to: expected a point (3,) for a point foot, got a placement; "
                 "for feet with an orientation use Stance.of(robot, feet, soles=True)"
+            )
+
+
+def _check_swings(phase: Phase, before: Sequence[Phase]) -> None:
+    """Raises InvalidArgumentError if a foot is not free in the phases before its landing in which it is in the air."""
+    for swing in phase.swings:
+        away = before[len(before) - swing.earlier :] if swing.earlier <= len(before) else ()
+        if len(away) < swing.earlier or not all(swing.foot in each.free for each in away):
+            raise InvalidArgumentError(
+                f"phase {phase.name!r}: swing of {swing.foot!r}: earlier: expected a number of phases before this one "
+                f"with {swing.foot!r} in their free=(...), got {swing.earlier} after {[each.name for each in before]}"
             )
 
 

@@ -129,14 +129,25 @@ def operation_name(op: int) -> str:
 
 
 def _select_minimum(lanes: LaneType, result: str, a: str, b: str, comparison: str) -> list[str]:
-    """CasADi's fmin or fmax: the other operand if one is NaN; the first of two zeros."""
+    """CasADi's fmin or fmax: the other operand if one is NaN; the first of two zeros.
+
+    The processor's own instruction for (b, a) returns a if both are zeros or one is NaN. So b must be chosen only where
+    a is NaN, which a constant never is.
+    """
     part = part_name(result)
-    return [
-        f"{part}.m = fcmp {comparison} {lanes.real} {a}, {b}",
-        f"{part}.n = fcmp uno {lanes.real} {b}, {b}",
-        f"{part}.k = or {lanes.mask} {part}.m, {part}.n",
-        f"{result} = select {lanes.mask} {part}.k, {lanes.real} {a}, {lanes.real} {b}",
-    ]
+
+    def chosen(name: str, comparison: str, a: str, b: str, first: str, second: str) -> list[str]:
+        return [
+            f"{part}.{comparison} = fcmp {comparison} {lanes.real} {a}, {b}",
+            f"{name} = select {lanes.mask} {part}.{comparison}, {lanes.real} {first}, {lanes.real} {second}",
+        ]
+
+    if not b.startswith("%"):
+        return chosen(result, comparison.replace("t", "e"), a, b, a, b)
+    if not a.startswith("%"):
+        return chosen(result, comparison, b, a, b, a)
+    least = f"{part}.least"
+    return [*chosen(least, comparison, b, a, b, a), *chosen(result, "uno", a, lanes.constant(0.0), b, least)]
 
 
 def _sign(lanes: LaneType, result: str, a: str, _b: str) -> list[str]:
@@ -150,7 +161,7 @@ def _sign(lanes: LaneType, result: str, a: str, _b: str) -> list[str]:
 
 
 _SPECIAL: dict[int, Callable[[LaneType, str, str, str], list[str]]] = {
-    ca.OP_FMIN: lambda t, r, a, b: _select_minimum(t, r, a, b, "ole"),
-    ca.OP_FMAX: lambda t, r, a, b: _select_minimum(t, r, a, b, "oge"),
+    ca.OP_FMIN: lambda t, r, a, b: _select_minimum(t, r, a, b, "olt"),
+    ca.OP_FMAX: lambda t, r, a, b: _select_minimum(t, r, a, b, "ogt"),
     ca.OP_SIGN: _sign,
 }

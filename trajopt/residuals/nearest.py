@@ -19,11 +19,10 @@ def nearest(gaps: Reals, count: int, groups: Ints | None = None) -> Ints:
         groups: Number of the two joints of each pair (m,); more than two of the same joints come after the others.
     """
     left = min(WIDER * count if groups is not None else count, gaps.shape[1])
+    rows = np.arange(len(gaps))[:, None]
     near = np.argpartition(gaps, left - 1, axis=1)[:, :left]
-    near = np.take_along_axis(near, np.argsort(np.take_along_axis(gaps, near, axis=1), axis=1, kind="stable"), axis=1)
-    if groups is None:
-        return near
-    return np.take_along_axis(near, _few_of_each(groups[near])[:, :count], axis=1)
+    near = near[rows, np.argsort(gaps[rows, near], axis=1, kind="stable")]
+    return near if groups is None else near[rows, _few_of_each(groups[near])[:, :count]]
 
 
 def _few_of_each(groups: Ints) -> Ints:
@@ -42,6 +41,8 @@ def in_place(old: Ints, new: Ints) -> Ints:
 
     So a multiplier of a solver stays with its pair.
     """
+    if np.array_equal(np.sort(old, axis=1), np.sort(new, axis=1)):  # mostly
+        return old.copy()
     alike = old[:, :, None] == new[:, None, :]
     stays, stayed = alike.any(axis=2), alike.any(axis=1)
     free, left = np.argsort(stays, axis=1, kind="stable"), np.argsort(stayed, axis=1, kind="stable")

@@ -127,11 +127,12 @@ class ResidualModelPairDistance(ResidualModelMultibody):
             turned, moved = rotation.T @ axes, rotation.T @ (centre - position)
             distance, normal, point = box_box(turned, moved, self._halves[other], self._halves[own])
         else:
-            ends = ca.horzsplit(rotation.T @ (shape.T - position))
-            half = self._halves[own]
-            distance, normal, point = (
-                point_box(ends[0], half) if len(ends) == 1 else segment_box(ends[0], ends[1], half)
-            )
+            start, *ends = ca.horzsplit(rotation.T @ (shape.T - position))
+            if ends:
+                distance, normal, share = segment_box(start, ends[0] - start, self._halves[own])
+                point = start + share * (ends[0] - start)
+            else:
+                distance, normal, point = point_box(start, self._halves[own])
         away = rotation @ normal
         return distance, away if own == 1 else -away, SX(position + rotation @ point)
 

@@ -25,6 +25,8 @@ from trajopt.robots.distance_grid import grid_distance
 from trajopt.robots.distance_grid import off as no_grid
 from trajopt.types import Ints, Reals
 
+NONE = 1e200  # distance of a candidate that a link does not have, times its place [m]
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SceneSlots:
@@ -113,18 +115,32 @@ class SceneSlots:
             values: Parameters of the obstacles by name, (n, size) each.
             slots: Present numbers; obstacles that remain keep their place.
         """
-        n, numbers = len(gaps), self.numbers(values)
-        old = slots.reshape(n, self.size, self.width)[:, :, 0].astype(np.int64)
-        sizes = [len(own) * len(self.names) for own in self.links.values()]
-        links = zip(
-            *(np.split(each, np.cumsum(some)[:-1], axis=1) for each, some in ((gaps, sizes), (old, self._counts)))
-        )
-        chosen = [in_place(before, nearest(own, before.shape[1])) for own, before in links]
-        body = [own[each // len(self.names)] for own, each in zip(self.links.values(), chosen)]
-        index = np.concatenate(chosen, axis=1)
-        obstacle = numbers[np.arange(n)[:, None], index % len(self.names)]
-        parts = [index[:, :, None], self.bodies.numbers[np.concatenate(body, axis=1)], obstacle]
+        n, numbers, (links, most) = len(gaps), self.numbers(values), self._candidates.shape
+        width = min(self.count, most)
+        there = np.arange(width) < np.array(self._counts)[:, None]
+        own = np.where(self._candidates >= 0, gaps[:, self._candidates], NONE * np.arange(1, most + 1))
+        old = np.tile(np.arange(width), (n, links, 1))
+        old[:, there] = slots.reshape(n, self.size, self.width)[:, :, 0]
+        chosen = in_place(old.reshape(-1, width), nearest(own.reshape(-1, most), width))
+        index = chosen.reshape(n, links, width)[:, there]
+        body, obstacle = self._members[np.nonzero(there)[0], index // len(self.names)], index % len(self.names)
+        parts = [index[:, :, None], self.bodies.numbers[body], numbers[np.arange(n)[:, None], obstacle]]
         return np.concatenate(parts, axis=2).reshape(n, -1)
+
+    @functools.cached_property
+    def _candidates(self) -> Ints:
+        """Columns of the distances of each link among those of all links (links, most); -1 beyond its last one."""
+        sizes = np.array([len(own) * len(self.names) for own in self.links.values()])[:, None]
+        places = np.arange(sizes.max())
+        return np.where(places < sizes, np.cumsum(sizes, axis=0) - sizes + places, -1)
+
+    @functools.cached_property
+    def _members(self) -> Ints:
+        """Indices of the bodies of each link (links, most); 0 beyond its last one."""
+        members = np.zeros((len(self.links), max(map(len, self.links.values()))), dtype=np.int64)
+        for row, own in zip(members, self.links.values()):
+            row[: len(own)] = own
+        return members
 
     def off(self) -> Reals:
         """Numbers of slots without an obstacle (size · width): a distance of about 1 km."""
@@ -226,9 +242,9 @@ def _axis_gap(boxes: bool) -> ca.Function:
     if boxes:
         numbers = SX.sym("box", 15)
         rotation, position = ca.reshape(numbers[:9], 3, 3), numbers[9:12]
-        local = rotation.T @ (ends - position)
-        distance, normal, point = segment_box(local[:, 0], local[:, 1], numbers[12:])
-        normal, point = rotation @ normal, position + rotation @ point
+        start, along = ends[:, 0], ends[:, 1] - ends[:, 0]
+        distance, normal, share = segment_box(rotation.T @ (start - position), rotation.T @ along, numbers[12:])
+        normal, point = rotation @ normal, start + share * along
     else:
         numbers = SX.sym("axis", 7)
         first, second = ends.T, ca.reshape(numbers[:6], 3, 2).T

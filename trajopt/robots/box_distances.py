@@ -5,6 +5,8 @@ bodies press against each other. The derivative of the distance by the motion of
 two planes across the normal at this point (Danskin's theorem). A negative distance is the length of the shortest
 translation that separates the two, as in Coal. Of several nearest features the first counts: faces before edges, in the
 order of the axes. Where a segment or box lies parallel to a face, the point is one of the nearest ones.
+
+Each row of a solver evaluates the distance of a segment, so that it has few divisions and roots: three and one.
 """
 
 from __future__ import annotations
@@ -22,8 +24,10 @@ Contact = tuple[SX, SX, SX]
 """Distance (1,) [m], normal (3,) [-] and point (3,) [m]."""
 
 TOUCHING = 1e-9  # distance from which the direction between the nearest points is the normal [m]
+FLAT = 1e-10  # difference of the ends of a segment along an axis that counts as none [m]
 NOWHERE = -1e9  # distance along an axis that does not exist [m]
 AXES = [SX(axis) for axis in np.eye(3)]
+PLANES = ((1, 2), (2, 0), (0, 1))  # the two other axes of each axis
 
 
 def point_box(point: SX, half: SX) -> Contact:
@@ -33,15 +37,21 @@ def point_box(point: SX, half: SX) -> Contact:
     return _outside_or_inside(gap, point, _first_largest(sides))
 
 
-def segment_box(start: SX, end: SX, half: SX) -> Contact:
-    """Distance of a segment with ends (3,), which may coincide, from a box with half sides `half` (3,)."""
-    along = end - start
+def segment_box(start: SX, along: SX, half: SX) -> Contact:
+    """Distance of a segment from a box; instead of a point, it returns the share of `along` at which the point is.
+
+    Args:
+        start: One end (3,) [m].
+        along: The other end minus this one (3,), which may be 0 [m].
+        half: Half sides of the box (3,) [m].
+    """
     gap, share = _nearest_of_segment(start, along, half)
-    length = ca.norm_2(gap)
-    outside = length, gap * (1.0 / ca.fmax(length, TOUCHING)), share
+    square = ca.dot(gap, gap)
+    outside = square > TOUCHING**2
     inside = _overlap_of_segment(start, along, half)
-    distance, normal, share = (ca.if_else(length > TOUCHING, *both) for both in zip(outside, inside))
-    return distance, normal, start + share * along
+    length, axis, share = (ca.if_else(outside, *both) for both in zip((square, gap, share), inside))
+    inverse = ca.sqrt(1.0 / ca.fmax(ca.dot(axis, axis), NO_LENGTH))  # CasADi turns a product with 1 / y into a division
+    return length * inverse, axis * inverse, share
 
 
 def box_box(rotation: SX, position: SX, half: SX, own_half: SX) -> Contact:
@@ -77,57 +87,78 @@ def _edge() -> ca.Function:
 def box_gap() -> ca.Function:
     """(ends (6,) of an axis and radius, placement (12,) and half sides of a box) -> distance of the two [m]."""
     body, box = SX.sym("body", 7), SX.sym("box", 15)
-    local = ca.reshape(box[:9], 3, 3).T @ (ca.reshape(body[:6], 3, 2) - box[9:12])
-    return ca.Function("box_gap", [body, box], [segment_box(local[:, 0], local[:, 1], box[12:])[0] - body[6]])
+    turn = ca.reshape(box[:9], 3, 3).T
+    start, along = turn @ (body[:3] - box[9:12]), turn @ (body[3:6] - body[:3])
+    return ca.Function("box_gap", [body, box], [segment_box(start, along, box[12:])[0] - body[6]])
 
 
 def _nearest_of_segment(start: SX, along: SX, half: SX) -> tuple[SX, SX]:
     """Gap (3,) from a box to a segment, and the share of the segment at which it is.
 
-    Half the derivative of the squared distance by the share s is monotonic and piecewise linear: the sum of
-    a² (s - s'), where a is a component of the segment and s' the nearest share within a coordinate's sides. It bends
-    where a coordinate reaches a side, so that its zero lies between two neighbours of these six shares.
+    Half the derivative of the squared distance by the share s is monotonic and piecewise linear: the sum of a (x - x'),
+    where a >= 0 is a component of the mirrored segment, x its coordinate at s, and x' the nearest one within the sides.
+    A coordinate is before its sides at the minimum if the derivative is >= 0 where it enters them, and after them if
+    the derivative is < 0 where it leaves. These coordinates alone make the linear piece whose zero is the minimum.
     """
-    inverse = 1.0 / ca.if_else(along == 0.0, 1.0, along)
-    sides = (-half - start) * inverse, (half - start) * inverse
-    ends = list(zip(*(ca.vertsplit(each) for each in (along**2, ca.fmin(*sides), ca.fmax(*sides)))))
-
-    def rate(share: SX, terms: list[tuple[SX, ...]]) -> SX:
-        return SX(sum(square * (share - ca.fmin(ca.fmax(share, first), last)) for square, first, last in terms))
-
-    lower, upper = SX(0), SX(1)
-    for axis in range(3):
-        for bend in ends[axis][1:]:
-            before = rate(bend, [*ends[:axis], *ends[axis + 1 :]]) <= 0.0
-            lower, upper = ca.fmax(lower, ca.if_else(before, bend, 0.0)), ca.fmin(upper, ca.if_else(before, 1.0, bend))
-    lower, upper = ca.fmin(lower, 1.0), ca.fmax(upper, 0.0)
-    falling, rising = rate(lower, ends), rate(upper, ends)
-    share = lower - falling * (upper - lower) / ca.fmax(rising - falling, NO_LENGTH)
-    share = ca.fmin(ca.fmax(share, lower), upper)
+    _, mirrored, a = _mirrored(start, along)
+    entering, leaving = _rates(mirrored, a, half)
+    numerator, denominator = SX(0), SX(0)
+    for i, (before, after) in enumerate((enter >= 0.0, leave < 0.0) for enter, leave in zip(entering, leaving)):
+        numerator += a[i] * (_if(after, half[i] - mirrored[i]) - _if(before, mirrored[i] + half[i]))
+        denominator += _if(after, a[i] ** 2) + _if(before, a[i] ** 2)
+    corner = denominator == 0.0  # by rounding, each coordinate seems to enter before the next one: all enter there
+    numerator -= _if(corner, ca.dot(a, mirrored + half))
+    denominator += _if(corner, ca.dot(a, a))
+    share = ca.fmin(ca.fmax(numerator, 0.0) / ca.fmax(denominator, NO_LENGTH), 1.0)
     return _beyond(start + share * along, half), share
 
 
-def _overlap_of_segment(start: SX, along: SX, half: SX) -> Contact:
-    """Signed distance and normal along that normal of a face, or common normal with an edge, for which it is largest.
+def _rates(start: SX, a: SX, half: SX) -> tuple[list[SX], list[SX]]:
+    """Half the derivative in `_nearest_of_segment` where each coordinate enters and leaves its sides, times its a."""
+    entering, leaving = [SX(0)] * 3, [SX(0)] * 3
+    for i, j in PLANES:
+        cross, p, q = a[j] * start[i] - a[i] * start[j], a[i] * half[j], a[j] * half[i]
+        corners = cross - (p + q), cross - (p - q), cross + (p - q), cross + (p + q)
+        more, less = ([side(0.0, each) for each in corners] for side in (ca.fmax, ca.fmin))
+        entering[j] += a[i] * (more[0] + less[1])
+        leaving[j] += a[i] * (more[2] + less[3])
+        entering[i] -= a[j] * (less[3] + more[1])
+        leaving[i] -= a[j] * (less[2] + more[0])
+    return entering, leaving
 
-    Instead of a point, it returns the share of the segment at which this is.
+
+def _overlap_of_segment(start: SX, along: SX, half: SX) -> Contact:
+    """Signed distance times |axis| along the axis for which it is largest, this axis, and the share of the segment.
+
+    The axis is a normal of a face or a common normal with an edge. Distances are negative, so that their squares tell
+    which is larger.
     """
-    middle, reach = start + 0.5 * along, ca.fabs(along)
-    lengths = ca.vertsplit(ca.fabs(middle) - 0.5 * reach - half)
-    for i, j in ((1, 2), (2, 0), (0, 1)):  # edges along x, y and z
-        square = along[i] ** 2 + along[j] ** 2
-        apart = ca.fabs(along[j] * middle[i] - along[i] * middle[j]) - reach[j] * half[i] - reach[i] * half[j]
-        lengths.append(ca.if_else(square > NO_LENGTH, apart / ca.sqrt(ca.fmax(square, NO_LENGTH)), NOWHERE))
-    best, index = lengths[0], SX(0)
-    for k, length in enumerate(lengths[1:], start=1):
-        best, index = ca.fmax(best, length), ca.if_else(length > best, float(k), index)
-    face, edge = (ca.vertcat(*(index == float(first + k) for k in range(3))) for first in (0, 3))
-    normal = face + ca.cross(along, edge)
-    normal = normal * (_sign(ca.dot(normal, middle)) / ca.sqrt(ca.fmax(ca.dot(normal, normal), NO_LENGTH)))
-    flat, offset = along * (1 - edge), (_sign(normal) * half - start) * (1 - edge)
-    share = ca.dot(flat, offset) / ca.fmax(ca.dot(flat, flat), NO_LENGTH)
-    deeper = ca.dot(normal, along) < 0.0  # of a face: the end
-    return best, normal, SX(ca.if_else(index > 2.5, share, deeper))
+    turn, start, a = _mirrored(start, along)
+    middle, square = start + 0.5 * a, a**2
+    depths = ca.vertsplit(ca.fabs(middle) - 0.5 * a - half)
+    first, last = ca.fmax(*depths[:2]), depths[2] <= ca.fmax(*depths[:2])
+    best, norm = ca.fmax(first, depths[2]), SX(1)  # times the norm of the axis, and its square
+    second = ca.fmin(last, 1.0 - (depths[1] <= depths[0]))
+    axis = [last - second, second, 1.0 - last]
+    ends, middles = SX(-0.5), SX(-0.5)  # of a face, the share is 0 or 1
+    for k, (i, j) in enumerate(PLANES):
+        length = ca.fabs(a[j] * start[i] - a[i] * start[j]) - (a[i] * half[j] + a[j] * half[i])
+        own = square[i] + square[j]
+        nearer = length**2 * norm < best**2 * own
+        new = (length, own, a[i] * half[i] - a[j] * half[j], a[i] * start[i] + a[j] * start[j], a[j], -a[i])
+        old = (best, norm, ends, middles, axis[i], axis[j])
+        best, norm, ends, middles, axis[i], axis[j] = (ca.if_else(nearer, *both) for both in zip(new, old))
+        axis[k] = (1.0 - nearer) * axis[k]
+    normal = ca.vertcat(*axis)
+    side = _sign(ca.dot(normal, middle))
+    share = (side * ends - middles) / norm  # beyond the segment where rounding prefers an edge to a face
+    return best, turn * (side * normal), ca.fmin(ca.fmax(share, 0.0), 1.0)
+
+
+def _mirrored(start: SX, along: SX) -> tuple[SX, SX, SX]:
+    """Signs (3,) by which to mirror a segment so that no component of `along` is negative; the mirrored segment."""
+    turn = _sign(along)
+    return turn, turn * start, ca.fmax(turn * along - FLAT, 0.0)
 
 
 def _axes_of_boxes(rotation: SX, position: SX, half: SX, own_half: SX) -> Iterable[Contact]:
@@ -190,6 +221,11 @@ def _unit(vector: SX) -> SX:
 def _if_axis(normal: SX, length: SX) -> SX:
     """The length along a normal; far below all others if the normal is 0."""
     return SX(ca.if_else(ca.dot(normal, normal) > 0.5, length, NOWHERE))
+
+
+def _if(condition: SX, value: SX) -> SX:
+    """The value where the condition holds, else 0."""
+    return SX(ca.if_else(condition, value, 0.0))
 
 
 def _sign(value: SX) -> SX:

@@ -1,4 +1,4 @@
-"""Run-time parameters of a robot: masses, centres of mass and inertias, and placement and friction of joints."""
+"""Run-time parameters of a robot: masses, centres and inertias of bodies, friction and placement of joints, frames."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ PREFIX = "robot."
 BODY_QUANTITIES = ("mass", "com", "inertia")
 PAYLOAD = "payload"
 """Quantity of a parameter that is the mass of a payload."""
-JOINT_QUANTITIES = ("damping", "friction", "armature", "translation")
+PLACEMENT_QUANTITIES = ("translation", "rotation")
+JOINT_QUANTITIES = ("damping", "friction", "armature", *PLACEMENT_QUANTITIES)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,6 +39,7 @@ class RobotParameter:
         joint: Index of the joint, or of the joint that moves the body.
         placement: Placement of the body's frame in the frame of its joint, homogeneous (4, 4) [-, m].
         parameter: Symbol, value in the robot's model, unit and check of new values.
+        frame: Index of the frame whose placement it is; None for all others.
     """
 
     name: str
@@ -45,6 +47,7 @@ class RobotParameter:
     joint: int
     placement: Reals
     parameter: Parameter
+    frame: int | None = None
 
     @property
     def value(self) -> Reals:
@@ -85,6 +88,8 @@ def robot_parameters(robot: Robot, names: Iterable[str]) -> dict[str, RobotParam
                 raise DuplicateNameError(
                     f"names: {other!r} and {owner!r} are on one rigid body; use one of them for all its parameters"
                 )
+        elif quantity in PLACEMENT_QUANTITIES and owner not in robot.joint_names and owner in robot.frame_names:
+            parameters[name] = _of_frame(robot, name, owner, quantity)
         elif quantity in JOINT_QUANTITIES:
             parameters[name] = _of_joint(robot, name, owner, quantity)
         else:
@@ -114,8 +119,12 @@ def with_numbers(model: pin.Model, parameters: Mapping[str, RobotParameter], val
         elif p.of_body:
             own = {q.quantity: values.get(q.name) for q in parameters.values() if q.of_body and q.joint == p.joint}
             changed.inertias[p.joint] = _body(model.inertias[p.joint], _placement(p), own)
-        elif p.quantity == "translation":
-            changed.jointPlacements[p.joint].translation = values[name]
+        elif p.quantity in PLACEMENT_QUANTITIES:
+            place = changed.jointPlacements[p.joint] if p.frame is None else changed.frames[p.frame].placement
+            if p.quantity == "translation":
+                place.translation = values[name]
+            else:
+                place.rotation = place.rotation @ pin.exp3(np.asarray(values[name]))
         else:
             array = np.array(getattr(changed, p.quantity))
             array[_velocities(model, p.joint)] = values[name]
@@ -190,9 +199,8 @@ def _of_body(robot: Robot, name: str, frame: str, quantity: str) -> RobotParamet
 
 def _of_joint(robot: Robot, name: str, joint_name: str, quantity: str) -> RobotParameter:
     model, joint = robot.model, robot.joint_id(joint_name)
-    if quantity == "translation":
-        parameter = _parameter(name, np.array(model.jointPlacements[joint].translation), "m")
-        return RobotParameter(name, quantity, joint, np.eye(4), parameter)
+    if quantity in PLACEMENT_QUANTITIES:
+        return RobotParameter(name, quantity, joint, np.eye(4), _of_place(name, quantity, model.jointPlacements[joint]))
     at = _velocities(model, joint)
     if at.start == at.stop:
         raise InvalidArgumentError(f"names: expected a joint with a velocity of its own, got {name!r}, a mimic joint")
@@ -203,6 +211,19 @@ def _of_joint(robot: Robot, name: str, joint_name: str, quantity: str) -> RobotP
     default = values if len(values) > 1 else np.array(values[0])
     convert = functools.partial(_non_negative, shape=default.shape)
     return RobotParameter(name, quantity, joint, np.eye(4), _parameter(name, default, unit, convert))
+
+
+def _of_frame(robot: Robot, name: str, frame_name: str, quantity: str) -> RobotParameter:
+    index = robot.frame_id(frame_name)
+    frame = robot.model.frames[index]
+    place = _of_place(name, quantity, frame.placement)
+    return RobotParameter(name, quantity, int(frame.parentJoint), np.eye(4), place, index)
+
+
+def _of_place(name: str, quantity: str, placement: pin.SE3) -> Parameter:
+    if quantity == "translation":
+        return _parameter(name, np.array(placement.translation), "m")
+    return _parameter(name, np.zeros(3), "rad")
 
 
 def _parameter(name: str, default: Reals, unit: str, convert: Callable[[str, Any], Reals] | None = None) -> Parameter:

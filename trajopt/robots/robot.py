@@ -191,7 +191,8 @@ class Robot(Immutable):
         | FRAME.inertia | (xx, xy, xz, yy, yz, zz) about the centre of mass in the frame's axes [kg m²] |
         | JOINT.damping, JOINT.friction | torque per velocity [N m s/rad, N s/m], and dry friction [N m, N], >= 0 |
         | JOINT.armature | inertia of the rotor, >= 0 [kg m², kg] |
-        | JOINT.translation | position of the joint in the frame of its parent joint (3,) [m] |
+        | JOINT.translation | position of the joint, or of another FRAME alone, in that of its parent joint (3,) [m] |
+        | JOINT.rotation | turn of the joint, or of another FRAME, from the model's: a rotation vector (3,) [rad] |
 
         Friction acts in models with `friction="smooth"`. Numbers of several velocities are arrays (nv,). Welded links
         form one body. Methods of the robot, such as `com`, use the numbers of `model`.

@@ -27,6 +27,15 @@ def in_one_piece(*shapes: tuple[int, ...]) -> tuple[Reals, list[Reals]]:
     return piece, [piece[at : at + size].reshape(shape) for at, size, shape in zip(starts, sizes, shapes)]
 
 
+def with_constant(F: Reals, E: Reals) -> Reals:
+    """Full F (T, nx + k, nx + k + m) of states (x, θ) with θ⁺ = θ, from F (T, nx, nx + m) and the rows E (T, k, nx)."""
+    T, k, nx = E.shape
+    whole = np.zeros((T, nx + k, k + F.shape[2]))
+    whole[:, :nx, :nx], whole[:, :nx, nx + k :] = F[:, :, :nx], F[:, :, nx:]
+    whole[:, :nx, nx : nx + k], whole[:, nx:, nx : nx + k] = E.transpose(0, 2, 1), np.eye(k)
+    return whole
+
+
 def lifted(Fv: Reals, dt: Reals, J0: Reals, J1dt: Reals) -> Reals:
     """Full F (T, ndx, n) from its velocity rows Fv (T, ndx / 2, n) and a lift, see `trajopt.actions.Lift`."""
     T, half, n = Fv.shape

@@ -83,6 +83,7 @@ class CollisionSlots:
     Attributes:
         columns: Columns of the residual's parameters.
         filled_columns: Those of slots, which are the last.
+        deciding_columns: Those of obstacles, and those that say which bodies slots measure; others follow from them.
         distances: Distances of all its pairs of bodies.
     """
 
@@ -94,6 +95,8 @@ class CollisionSlots:
         self.columns = slice(first, end)  # those of a residual follow one another
         self._slices = {key: slice(each.start - first, each.stop - first) for key, each in slices.items()}
         self.filled_columns = slice(first + residual.obstacle_size, end)
+        bodies = [slice(slices[key].start, slices[key].stop, width) for key, width in residual.widths.items()]
+        self.deciding_columns = [slice(first, self.filled_columns.start), *bodies]
         self.distances = BodyDistances(residual)
 
     def named(self, values: Reals) -> dict[str, Reals]:

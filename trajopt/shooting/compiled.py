@@ -40,6 +40,10 @@ class CompiledKind(Kind):
     def lift_size(self) -> int | None:
         return self.model.lift_size
 
+    @property
+    def constant_states(self) -> int:
+        return self.model.constant_states
+
     @classmethod
     def expansions(cls, kinds: Sequence[Self], evaluator: Evaluator) -> list[KnotsCall]:
         """Knots in blocks of lanes. Impulses run one by one: a horizon has few, so most lanes would be idle."""
@@ -113,6 +117,8 @@ def _expansion(e: Evaluator, kinds: Sequence[CompiledKind], width: int, status: 
     outputs = [rows(e.xnext), rows(e.costs), rows(e.f, offset=1), rows(e.F, zeroed=True)]
     if e.lift_size is not None:
         outputs += [rows(e.dt), rows(e.J0), rows(e.J1dt)]
+    if e.constant:
+        outputs.append(rows(e.E, zeroed=True))
     s = e.H.shape[-1]
     lower = tuple((i * s, i * s + i + 1) for i in range(s))
     outputs += [rows(e.g), rows(e.H, runs=lower, zeroed=True)]

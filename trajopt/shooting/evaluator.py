@@ -13,7 +13,7 @@ from trajopt.errors import ModelEvaluationError, shown_numbers
 from trajopt.kernels import KernelCall, ParallelCalls, Reduction, compile_together, lane_count
 from trajopt.model.programs import no_solution
 from trajopt.residuals import ResidualModelCollisions
-from trajopt.shooting.arrays import in_one_piece, lifted, padded
+from trajopt.shooting.arrays import in_one_piece, lifted, padded, with_constant
 from trajopt.shooting.collision_slots import CollisionSlots
 from trajopt.shooting.kinds import by_class
 from trajopt.shooting.slot_filler import SlotFiller
@@ -40,7 +40,10 @@ class Evaluator:
         xnext: f(x, u) of each running knot (T, nx).
         costs: Cost of each knot, the terminal last (T + 1,) [cost].
         f: Gaps (T + 1, ndx): first x0 ⊖ xs[0] (0 unless the start is fixed), then xnext[t] ⊖ xs[t + 1].
-        F: (Fx, Fu) of each running knot (T, ndx, ndx + nu); with a lift only the velocity rows (T, ndx / 2, ndx + nu).
+        F: (Fx, Fu) of each running knot (T, n, n + nu), with n = ndx - constant; with a lift only the velocity rows
+            (T, n / 2, n + nu).
+        E: Derivatives of the next state by constant states, as rows (T, constant, n).
+        constant: Number of states that never change, the last ones, such as unknown parameters [-].
         dt, J0, J1dt: The lift, see `trajopt.actions.Lift`: (T,), (T, nb, nb), (T, nb, nb) with nb = lift_size.
         lift_size: Size of the lift's blocks; None if a kind of knot has no lift.
         g: Gradient (Lx, Lu) of the cost (T, ndx + nu).
@@ -74,10 +77,12 @@ class Evaluator:
         s = n + nu
         self.nc = nc = self._rows.nc
         self.lift_size = _common_lift([kind.lift_size for kind in self.running])
-        nb, rows = self.lift_size or 0, n if self.lift_size is None else n // 2
-        shapes = [(T, nx), (T + 1,), (T, rows, s), (T, s), (T, s, s), (n,), (n, n), (T + 1, nc), (T, nc, s)]
-        piece, arrays = in_one_piece(*shapes)
-        self.xnext, self.costs, self.F, self.g, self.H, self.terminal_g, self.terminal_H, self.c, self.C = arrays
+        self.constant = k = self.terminal.constant_states
+        nb, rows = self.lift_size or 0, n - k if self.lift_size is None else (n - k) // 2
+        shapes = [(T, nx), (T + 1,), (T, rows, s - k), (T, s), (T, s, s), (n,), (n, n), (T + 1, nc), (T, nc, s)]
+        piece, arrays = in_one_piece(*shapes, (T, k, n - k))
+        self.xnext, self.costs, self.F, self.g, self.H, self.terminal_g, self.terminal_H, self.c, self.C = arrays[:-1]
+        self.E = arrays[-1]
         self.xs, self.us, self.f = padded((T + 1, nx)), padded((T, nu)), padded((T + 1, n))
         self.terminal_C = padded((nc, n))
         self.dt, self.J0, self.J1dt = padded((T,)), padded((T, nb, nb)), padded((T, nb, nb))
@@ -91,6 +96,7 @@ class Evaluator:
             "next state": self.xnext,
             "cost": self.costs,
             "F": self.F,
+            "E": self.E,
             "cost gradient": self.g,
             "cost Hessian": self.H,
             "terminal gradient": self.terminal_g[None],
@@ -140,7 +146,7 @@ class Evaluator:
         np.take(self.H.reshape(T, s * s), self._lower, axis=1, out=H[:T].reshape(T, s * s), mode="clip")  # no buffer
         H[T], H[T, :n, :n] = 0.0, self.terminal_H
         F = self.F.copy() if self.lift_size is None else lifted(self.F, self.dt, self.J0, self.J1dt)
-        return F, g, H
+        return with_constant(F, self.E) if self.constant else F, g, H
 
     @functools.cached_property
     def _lower(self) -> Ints:

@@ -102,6 +102,11 @@ class Kind(ABC):
         """Smallest block size of a lift, see `trajopt.actions.Lift`; None if the model has no lift."""
         return None
 
+    @property
+    def constant_states(self) -> int:
+        """Number of states of the model that never change, the last ones [-]."""
+        return 0
+
     # Calls
 
     @classmethod

@@ -44,8 +44,8 @@ def expansion(model: ActionModelExpression, nu: int, nc: int = 0, *, lift: int |
     """(x, u, parameters, x of the next knot) -> (x⁺, cost, gap x⁺ ⊖ x_next, F, g, H, constraint rows c, C).
 
     Results are padded to `nu` controls and `nc` rows; without rows, c and C are left out. With `lift`, the size of its
-    blocks, (Fv, dt, J0, dt J1) replace F, see `Lift`. With `kept`, as many numbers for `lagrangian` follow, padded
-    with zeros.
+    blocks, (Fv, dt, J0, dt J1) replace F, see `Lift`. E follows if there are constant states. With `kept`, as many
+    numbers for `lagrangian` follow, padded with zeros.
     """
     program = Program(f"{type(model).__name__}: expansion")
     x, u = program.input(model.state.nx), program.input(model.nu)
@@ -53,7 +53,8 @@ def expansion(model: ActionModelExpression, nu: int, nc: int = 0, *, lift: int |
     point = Point(x=x, u=u, parameters=p, following=following)
     xnext, gap, e = padded_expansion(program, model, point, nu, lift=lift)
     F = e.F if e.lift is None else e.lift.Fv
-    blocks = () if e.lift is None else (e.lift.dt, e.lift.J0, e.lift.J1)
+    blocks = [] if e.lift is None else [e.lift.dt, e.lift.J0, e.lift.J1]
+    blocks += [] if e.E is None else [e.E]
     assert F is not None
     rows = _rows(program, model, nc, (e.rows, e.C), (1, model.state.ndx + nu))
     more = () if not kept else program.call(_stacked(e.kept, kept), *e.kept)
@@ -79,7 +80,7 @@ def padded_expansion(
     F = e.F if e.lift is None else e.lift.Fv
     assert F is not None
     if model.nu < nu:
-        F, g, H = program.call(_pad(F.shape[0], model.state.ndx, model.nu, nu), F, e.g, e.H)
+        F, g, H = program.call(_pad(F.shape, model.state.ndx + model.nu, nu - model.nu), F, e.g, e.H)
         e = replace(e, F=F, g=g, H=H) if e.lift is None else replace(e, lift=replace(e.lift, Fv=F), g=g, H=H)
     return xnext, gap, e
 
@@ -376,12 +377,11 @@ def _feedback(state: StateAbstract, nu: int) -> ca.Function:
     return ca.Function("feedback", [x, x_ref, u_ref, k, K, alpha], [u, dx])
 
 
-def _pad(rows: int, ndx: int, nu: int, wanted: int) -> ca.Function:
-    """Pads F (rows, ndx + nu), g and H to `wanted` controls."""
-    s, extra = ndx + nu, wanted - nu
-    jacobian, gradient, hessian = SX.sym("F", rows, s), SX.sym("g", s), SX.sym("H", s, s)
+def _pad(shape: tuple[int, int], s: int, extra: int) -> ca.Function:
+    """Adds controls without effect to F of a shape, and to g and H of size s."""
+    jacobian, gradient, hessian = SX.sym("F", *shape), SX.sym("g", s), SX.sym("H", s, s)
     results = [
-        ca.horzcat(jacobian, SX(rows, extra)),
+        ca.horzcat(jacobian, SX(shape[0], extra)),
         ca.vertcat(gradient, SX(extra, 1)),
         ca.diagcat(hessian, SX.eye(extra)),
     ]

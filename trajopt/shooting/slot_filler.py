@@ -19,7 +19,7 @@ class SlotFiller:
     Args:
         states: States, which begin with q (n, nq or more); the array must not move.
         parameters: Values of the parameters in the same rows (n, size or more); likewise.
-        chosen: The rows to fill.
+        chosen: The rows to fill, in ascending order.
         slots: The slots.
         still: Motion of a body within which it counts as still [m].
     """
@@ -29,10 +29,12 @@ class SlotFiller:
     ) -> None:
         self._states, self._parameters, self._slots, self._still = states, parameters, slots, still
         self._chosen = np.array(chosen)
+        first, end = int(self._chosen[0]), int(self._chosen[-1]) + 1
+        self._rows = slice(first, end) if end - first == len(self._chosen) else self._chosen
         program = slots.residual.points_program
         self._points = np.zeros((len(states), program.outputs[0].size))
         self._before = np.full((len(self._chosen), self._points.shape[1]), np.inf)
-        self._read = np.full((len(self._chosen), slots.columns.stop - slots.columns.start), np.nan)
+        self._read = [np.full_like(each, np.nan) for each in self._others()]
         blocks = blocks_of(chosen, lane_count())
         arguments = [rows(states), rows(self._points)]
         self._call = KernelCall([kernel(program, lane_count())], np.zeros(len(blocks)), blocks, arguments)
@@ -45,11 +47,21 @@ class SlotFiller:
     def __call__(self) -> None:
         """Fills the slots."""
         self._call()
-        points, values = self._points[self._chosen], self._parameters[self._chosen, self._slots.columns]
-        moved = np.abs(points - self._before).max(axis=1) > self._still
-        moved |= (values != self._read).any(axis=1)  # obstacles that moved, or slots that another filler has filled
-        if moved.any():
-            filled = self._chosen[moved]
-            gaps = self._slots.distances(self._states[filled], values[moved])
-            self._slots.fill(self._parameters, filled, gaps)
-            self._before[moved], self._read[moved] = points[moved], self._parameters[filled, self._slots.columns]
+        points = self._points[self._rows]
+        changes = [np.abs(points - self._before) > self._still, *map(np.not_equal, self._others(), self._read)]
+        if not any(each.any() for each in changes):
+            return
+        moved = np.any([each.any(axis=1) for each in changes], axis=0)
+        filled = self._chosen[moved]
+        gaps = self._slots.distances(self._states[filled], self._parameters[filled, self._slots.columns])
+        self._slots.fill(self._parameters, filled, gaps)
+        self._before[moved] = points[moved]
+        for read, now in zip(self._read, self._others()):
+            read[moved] = now[moved]
+
+    def _others(self) -> list[Reals]:
+        """Numbers of obstacles, which may have moved, and of the bodies of slots, which another filler may have filled.
+
+        All other numbers of slots follow from these.
+        """
+        return [self._parameters[self._rows, columns] for columns in self._slots.deciding_columns]

@@ -214,11 +214,12 @@ class Solution(DescribedMotion):
         initial: npt.ArrayLike = 0.0,
         feedback: bool = True,
         clip: bool = True,
+        parameters: Mapping[str, npt.ArrayLike] | None = None,
     ) -> MonteCarlo:
         """Simulates rollouts of the solution under random noise; see `trajopt.analysis.monte_carlo`."""
         from trajopt.analysis import monte_carlo
 
-        return monte_carlo(self, noise, n, seed, initial=initial, feedback=feedback, clip=clip)
+        return monte_carlo(self, noise, n, seed, initial=initial, feedback=feedback, clip=clip, parameters=parameters)
 
     def feedback(self, kind: str = "gains", **options: Any) -> Feedback:
         """Returns the policy u(t, x) around the solution; see `trajopt.analysis.Feedback`.

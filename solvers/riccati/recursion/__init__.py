@@ -3,7 +3,8 @@
 | file | what it writes |
 |---|---|
 | `cells`, `dense` | vectors of neighbouring doubles; products of matrices, blocks of which stay in registers |
-| `quadratic`, `second_order` | the quadratic model of a knot, of any system or of one with q⁺ = q ⊕ dt v⁺ |
+| `knot`, `quadratic`, `second_order` | the quadratic model of a knot, of any system or of one with q⁺ = q ⊕ dt v⁺ |
+| `constant` | what states that never change, such as unknown parameters, add to it |
 | `box` | the quadratic program of a knot whose controls have limits |
 | `elimination` | rows of controls and constraints: factors, gains |
 | `value` | the value function |

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from trajopt.solvers.riccati.recursion.box import BOX, BOXED, NOT_CONVEX, box_text
+from trajopt.solvers.riccati.recursion.box import OPTIONS as BOX_OPTIONS
 from trajopt.solvers.riccati.recursion.cells import ZERO, each
 from trajopt.solvers.riccati.recursion.dense import Matrix, add_rows
 from trajopt.solvers.riccati.recursion.elimination import Elimination
 from trajopt.solvers.riccati.recursion.frame import Frame
-from trajopt.solvers.riccati.recursion.quadratic import FirstOrder, Knot
+from trajopt.solvers.riccati.recursion.knot import Knot
+from trajopt.solvers.riccati.recursion.quadratic import FirstOrder
 from trajopt.solvers.riccati.recursion.rows import KnotRows
 from trajopt.solvers.riccati.recursion.second_order import SecondOrder
 from trajopt.solvers.riccati.recursion.sizes import Sizes
@@ -100,12 +104,12 @@ class _Backward:
         if s.weighted is not None:
             read[1:] = self._with_rows(t, *read[1:])
         read += [frame.of_knot(name, t, 1) for name in ("V", "v")]
-        model: FirstOrder | SecondOrder
-        if s.nb is None:
-            model = FirstOrder(self.x, s, Knot(*read), self.scratch)
-        else:
+        if s.nb is not None:
             read += [b.load(frame.of_knot("dt", t)), *(frame.readable(name, t, remaining) for name in ("J0", "J1dt"))]
-            model = SecondOrder(self.x, s, Knot(*read), self.scratch)
+        knot = Knot(*read)
+        if s.constant:
+            knot = replace(knot, E=frame.readable("E", t, remaining))
+        model: FirstOrder | SecondOrder = (FirstOrder if s.nb is None else SecondOrder)(self.x, s, knot, self.scratch)
         work = Elimination(self.x, s, self.scratch, frame.of_knot("U", t), frame.of_knot("inverse", t))
         model.controls()
         self._complete(t, remaining)
@@ -182,9 +186,10 @@ class _Backward:
         return bounds
 
     def _box(self, t: str) -> str:
-        """Rewrites the rows where controls have limits and there are no gaps; whether it did."""
+        """Rewrites the rows where controls have limits, with gaps only if the options say `exact`; whether it did."""
         b, stem = self.b, self.b.name("box")
-        plain = b.op(f"or i1 {self.frame.with_gaps}, false")
+        exact = b.load(b.at(self.frame.arrays["box_options"], BOX_OPTIONS.index("exact")))
+        plain = b.op(f"and i1 {self.frame.with_gaps}, {b.op(f'fcmp oeq double {exact}, 0.0')}")
         b.do(f"br i1 {plain}, label %{stem}.plain, label %{stem}")
         b.label(stem)
         given = [self.scratch["R"], self.scratch["q"], *(self.frame.of_knot(n, t) for n in ("du_lower", "du_upper"))]

@@ -12,7 +12,8 @@ the clamped controls and b where they are:
     row c: (I | 0 | -b),  other rows: Qu + Quc b, without column c,  Qx + Qxc b
 
 that is K = 0, k = -b along clamped controls. Unless the options say `exact`, the three terms with b are left out, the
-method starts from the last k, and it ends where no step is found, as in Crocoddyl 3.2.1.
+method starts from the last k, it ends where no step is found, and passes with gaps have no limits, as in Crocoddyl
+3.2.1.
 """
 
 from __future__ import annotations

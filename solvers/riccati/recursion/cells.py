@@ -127,6 +127,15 @@ class Cells:
             return value
         return behind if count <= 0 else self.select([i < count for i in range(self.width)], value, behind)
 
+    def gather(self, places: Sequence[tuple[str, int] | None]) -> str:
+        """Returns a cell of the doubles at these lanes of other cells; anything where the place is None."""
+        cells = list(dict.fromkeys(place[0] for place in places if place))
+        found = ZERO
+        for cell in cells:
+            lanes = [self.width + place[1] if place and place[0] == cell else i for i, place in enumerate(places)]
+            found = self.shuffle(found, cell, lanes)
+        return found
+
     def bounded(self, value: str, fine: str) -> str:
         """Whether |value| < 1e30, which is false for NaN, and `fine` held before."""
         size = self.b.op(f"call {self.real} @llvm.fabs.v{self.width}f64({self.real} {value})")

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from trajopt.solvers.riccati.recursion.cells import ZERO, Cells, each, even_strips
 
+FEW = 3  # with fewer rows, the sums of a block wait for one another [-]
+BESIDE = 4  # sums of such a row, of which results depend; on all processors the same [-]
+
 
 @dataclass(frozen=True)
 class Matrix:
@@ -147,23 +150,37 @@ def _block(
 
 
 def add_rows(
-    x: Cells, start: Sequence[str], factors: Matrix, rows: Matrix, count: int, *, subtract: bool = False
+    x: Cells,
+    start: Sequence[str],
+    factors: Matrix,
+    rows: Matrix,
+    count: int,
+    *,
+    subtract: bool = False,
+    beside: int | None = None,
 ) -> list[str]:
     """Returns the cells start + Σ factors[k] · rows[k]; the factors are a column of a matrix.
 
-    Several sums run side by side, as an addition waits for the one before.
+    Several sums run side by side, as an addition waits for the one before; by default as many as fit.
     """
     found, most = list(start), x.widest(1)
     for first in range(0, len(start) if count else 0, most):
         held = range(first, min(len(start), first + most))
         found[held.start : held.stop] = _add_rows(
-            x, found[held.start : held.stop], held, factors, rows, count, subtract
+            x, found[held.start : held.stop], held, factors, rows, count, subtract, beside
         )
     return found
 
 
 def _add_rows(
-    x: Cells, start: list[str], held: range, factors: Matrix, rows: Matrix, count: int, subtract: bool
+    x: Cells,
+    start: list[str],
+    held: range,
+    factors: Matrix,
+    rows: Matrix,
+    count: int,
+    subtract: bool,
+    beside: int | None,
 ) -> list[str]:
     """The same for as many cells as the registers hold."""
     b, size = x.b, len(held)
@@ -173,7 +190,7 @@ def _add_rows(
         row = b.at(rows.base, (k, rows.row), offset * rows.row)
         return [x.add_product(factor, x.load(b.at(row, c * x.width)), s) for c, s in zip(held, sums)]
 
-    beside = min(count, max(1, 10 // size))
+    beside = min(count, beside or max(1, 10 // size))
     whole = count - count % beside
     sums = [start, *[[ZERO] * size for _ in range(beside - 1)]]
     with b.loop(0, whole, beside, carried=[(x.real, s) for each_sum in sums for s in each_sum]) as k:
@@ -183,6 +200,21 @@ def _add_rows(
     for i in range(count - whole):
         sums[i] = add(sums[i], whole, i)
     return [x.total(cells) for cells in zip(*sums)]
+
+
+def add_few_products(
+    x: Cells, rows: int, cells: int, term: Term, target: Matrix, initial: Matrix | None = None
+) -> None:
+    """Writes target = initial + the term, as `add_products`, row by row if there are too few for a block."""
+    if rows >= FEW or isinstance(term.count, str):
+        add_products(x, rows, cells, [term], target, initial)
+        return
+    with each(x.b, 0, rows) as i:
+        A = Matrix(x.b.at(term.A.base, (i, term.A.row)), term.A.column)
+        places = range(0, cells * x.width, x.width)
+        start = [x.load(x.b.at(initial.base, (i, initial.row), c)) if initial else ZERO for c in places]
+        for c, cell in zip(places, add_rows(x, start, A, term.B, term.count, beside=BESIDE)):
+            x.store(cell, x.b.at(target.base, (i, target.row), c))
 
 
 def times(x: Cells, rows: int, count: int, A: Matrix, vector: str) -> Iterator[tuple[int, str]]:

@@ -1,20 +1,35 @@
-"""Products of a knot's F and Fᵀ with vectors, of any system or of one with q⁺ = q ⊕ dt v⁺."""
+"""Products of a knot's dynamics and their transpose with vectors, of any system or of one with q⁺ = q ⊕ dt v⁺."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from trajopt.solvers.riccati.recursion.cells import ZERO
+from trajopt.solvers.riccati.recursion.constant import spread
 from trajopt.solvers.riccati.recursion.dense import Matrix, add_rows, times
 from trajopt.solvers.riccati.recursion.frame import Frame
 
 
 def add_transposed(frame: Frame, t: str, remaining: str, v: str, start: Sequence[str]) -> list[str]:
-    """Writes start + Fᵀ v for the Jacobian F (n, n + m) of knot t and v (n,) at an address; returns the sum's cells."""
+    """Writes start + Jᵀ v for the Jacobian J (n, n + m) of knot t and v (n,) at an address; returns the sum's cells."""
+    x, b, s = frame.x, frame.b, frame.sizes
+    if not s.constant:
+        return _add_transposed(frame, t, remaining, v, start)
+    moved = _add_transposed(frame, t, remaining, v, [ZERO] * (s.whole(s.columns) // s.width))
+    E = Matrix(frame.readable("E", t, remaining), s.nx)
+    own = [
+        x.op("fadd", cell, x.load_masked(b.at(v, s.nx + first), s.constant - first))
+        for first, cell in times(x, s.constant, s.nx, E, v)
+    ]
+    return [x.op("fadd", cell, spread(x, s, c * s.width, moved, own)) for c, cell in enumerate(start)]
+
+
+def _add_transposed(frame: Frame, t: str, remaining: str, v: str, start: Sequence[str]) -> list[str]:
+    """The same by (x, u), without constant states."""
     x, b, s = frame.x, frame.b, frame.sizes
     F = Matrix(frame.readable("F", t, remaining), s.row_F)
     if s.nb is None:
-        return add_rows(x, start, Matrix(v, 1), F, s.n)
+        return add_rows(x, start, Matrix(v, 1), F, s.nx)
     dt, half = x.splat(b.load(frame.of_knot("dt", t))), range(0, s.h, s.width)
     vq, vv = ([x.load(b.at(v, c + shift)) for c in half] for shift in (0, s.h))
     vE = [x.first(s.h - c, cell) for c, cell in zip(half, vq)]
@@ -31,14 +46,23 @@ def add_transposed(frame: Frame, t: str, remaining: str, v: str, start: Sequence
 
 
 def apply(frame: Frame, t: str, remaining: str) -> None:
-    """Writes w = F z, with the Jacobian F (n, n + m) of knot t; z (n + m,) and w (n,) are arrays of the scratch."""
+    """Writes w = J z, with the Jacobian J (n, n + m) of knot t; z (n + m,) and w (n,) are arrays of the scratch."""
     x, b, s, z, w = frame.x, frame.b, frame.sizes, frame.scratch["z"], frame.scratch["w"]
-    F = Matrix(frame.readable("F", t, remaining), s.row_F)
-    for first, cell in times(x, s.h, s.s, F, z):
-        place = s.n - s.h + first
+    F, moved = Matrix(frame.readable("F", t, remaining), s.row_F), z
+    if s.constant:
+        moved = frame.scratch["xu"]
+        frame.copy(moved, z, s.nx)
+        frame.copy(b.at(moved, s.nx), b.at(z, s.n), s.m)
+    for first, cell in times(x, s.h, s.columns, F, moved):
+        place = s.nx - s.h + first
         x.store_first(cell, b.at(w, place), min(s.width, s.h - first))
     if s.nb is not None:
         _positions(frame, t, remaining, s.nb)
+    if s.constant:
+        theta, E = b.at(z, s.nx), Matrix(frame.readable("E", t, remaining), s.nx)
+        start = [x.load(b.at(w, c)) for c in range(0, s.nx, s.width)]
+        x.store_row(add_rows(x, start, Matrix(theta, 1), E, s.constant), w, s.nx)
+        frame.copy(b.at(w, s.nx), theta, s.constant)
 
 
 def _positions(frame: Frame, t: str, remaining: str, nb: int) -> None:

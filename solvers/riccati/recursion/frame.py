@@ -12,7 +12,7 @@ ARRAYS = (
     *("V", "v", "Vf", "K", "k", "Ky", "ky", "U", "inverse", "decrease", "dx", "du", "lam", "y", "scratch"),
     *("curvature", "du_lower", "du_upper", "box_options"),
     *("row_C", "row_end", "weights", "h", "values", "lower", "upper", "counts", "dense", "single", "column"),
-    *("at_dx", "at_du", "at_lam", "at_y", "at_values", "running", "end", "dynamics", "sizes"),
+    *("at_dx", "at_du", "at_lam", "at_y", "at_values", "running", "end", "dynamics", "sizes", "E"),
 )
 """Arrays whose addresses follow T in the table that each function gets."""
 

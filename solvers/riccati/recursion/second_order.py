@@ -12,8 +12,9 @@ Fᵀ v the last row of M. J0 and J1 are the identity but for nb leading rows and
 from __future__ import annotations
 
 from trajopt.solvers.riccati.recursion.cells import ZERO, Cells, each
+from trajopt.solvers.riccati.recursion.constant import ConstantStates
 from trajopt.solvers.riccati.recursion.dense import Matrix, Term, add_products
-from trajopt.solvers.riccati.recursion.quadratic import Knot, add_controls, eliminated, m_rows
+from trajopt.solvers.riccati.recursion.knot import Knot, add_controls, eliminated, m_rows
 from trajopt.solvers.riccati.recursion.sizes import Sizes
 
 
@@ -33,9 +34,14 @@ class SecondOrder:
         self._half, self._base = sizes.whole(sizes.h), sizes.whole(self._nb)  # whole cells
         self._dt = x.splat(knot.dt)
         self._F = Matrix(knot.F, sizes.row_F)
-        self._V, self._G = Matrix(knot.V, sizes.n), Matrix(scratch["G"], sizes.right)
+        self._V, self._G = Matrix(knot.V, sizes.row_V), Matrix(scratch["G"], sizes.right)
         self._GS, self._GE = Matrix(scratch["GS"], self._half), Matrix(scratch["GE"], self._half)
         self._J0, self._J1dt = Matrix(scratch["J0 padded"], self._base), Matrix(scratch["J1dt padded"], self._base)
+        self._rows = sizes.h + sizes.constant + 1  # of G and M
+        self._constant = None
+        if sizes.constant:
+            Y = Matrix(x.b.at(self._G.base, sizes.h * self._G.row), self._G.row)
+            self._constant = ConstantStates(x, sizes, knot, scratch, Y)
 
     def controls(self) -> None:
         """Writes the code for the rows of the controls in Q, R = (Quu | Qux | Qu), and for q, into the scratch."""
@@ -44,16 +50,21 @@ class SecondOrder:
         self._make_G()
         self._make_GS_and_GE()
         M, cells = m_rows(s, self._scratch), half // s.width
-        add_products(x, s.h + 1, cells, [Term(self._GS, self._F, s.h)], M, self._GE, ahead=self._F)
+        add_products(x, self._rows, cells, [Term(self._GS, self._F, s.h)], M, self._GE, ahead=self._F)
         behind = Matrix(b.at(self._F.base, half), self._F.row)
         product = Term(self._GS, behind, s.h)
-        add_products(
-            x, s.h + 1, s.whole(s.s) // s.width - cells, [product], Matrix(b.at(M.base, half), M.row), ahead=behind
-        )
-        for c in range(0, s.s, s.width):
-            q = x.op("fadd", x.load(b.at(self._knot.g, c)), x.load(b.at(M.base, s.h * M.row + c)))
-            x.store(q, b.at(self._scratch["q"], c))
+        more = s.whole(s.columns) // s.width - cells
+        add_products(x, self._rows, more, [product], Matrix(b.at(M.base, half), M.row), ahead=behind)
+        if self._constant:
+            last = b.at(M.base, (self._rows - 1) * M.row)
+            self._constant.gradient([x.load(b.at(last, c)) for c in range(0, s.columns, s.width)])
+        else:
+            for c in range(0, s.s, s.width):
+                q = x.op("fadd", x.load(b.at(self._knot.g, c)), x.load(b.at(M.base, s.h * M.row + c)))
+                x.store(q, b.at(self._scratch["q"], c))
         add_controls(x, s, self._knot, self._scratch)
+        if self._constant:
+            self._constant.controls()
 
     def _pad(self) -> None:
         """J0 and dt J1 with rows of whole cells, zeros behind them."""
@@ -66,8 +77,10 @@ class SecondOrder:
     def _make_G(self) -> None:
         """G = Sᵀ V, and v as its last row."""
         x, b, h, nb, V, G = self._x, self._b, self._sizes.h, self._nb, self._V, self._G
-        columns = range(0, self._sizes.n, x.width)
+        columns = range(0, self._sizes.nx, x.width)
         below = Matrix(b.at(V.base, h * V.row), V.row)
+        if self._constant:
+            self._constant.rows()  # first, as these sums are the longest
         if nb:
             add_products(x, nb, len(columns), [Term(Matrix(self._J1dt.base, 1, self._base), V, nb)], G, below)
         if nb < h:
@@ -76,12 +89,12 @@ class SecondOrder:
                     q, v = (x.load(b.at(of.base, (i, of.row), c)) for of in (V, below))
                     x.store(x.add_product(self._dt, q, v), b.at(G.base, (i, G.row), c))
         for c in columns:
-            x.store(x.load(b.at(self._knot.v, c)), b.at(G.base, h * G.row + c))
+            x.store(x.load(b.at(self._knot.v, c)), b.at(G.base, (self._rows - 1) * G.row + c))
 
     def _make_GS_and_GE(self) -> None:
         """G S, and G E with zeros behind it; products with J0 and dt J1 where these are not the identity."""
         x, b, h, nb, G, GS, GE = self._x, self._b, self._sizes.h, self._nb, self._G, self._GS, self._GE
-        with each(b, 0, h + 1) as i:
+        with each(b, 0, self._rows) as i:
             for c in range(0, h, x.width):
                 q, v = (x.load(b.at(G.base, (i, G.row), c + shift)) for shift in (0, h))
                 dt = x.first(nb - c, ZERO, self._dt)
@@ -91,11 +104,11 @@ class SecondOrder:
         if not nb:
             return
         cells = self._base // x.width
-        add_products(x, h + 1, cells, [Term(G, self._J1dt, nb)], GS, GS)
-        add_products(x, h + 1, cells, [Term(G, self._J0, nb)], GE)
+        add_products(x, self._rows, cells, [Term(G, self._J1dt, nb)], GS, GS)
+        add_products(x, self._rows, cells, [Term(G, self._J0, nb)], GE)
         c = self._base - x.width  # the cell where the identity begins
         if nb < self._base:
-            with each(b, 0, h + 1) as i:
+            with each(b, 0, self._rows) as i:
                 place = b.at(GE.base, (i, GE.row), c)
                 whole = x.first(nb - c, x.load(place), x.load(b.at(G.base, (i, G.row), c)))
                 x.store(x.first(h - c, whole), place)
@@ -110,7 +123,9 @@ class SecondOrder:
         add_products(x, h, self._half // s.width, terms, P, P, diagonal=0)
         below, H = Matrix(b.at(P.base, h * P.row), P.row), Matrix(b.at(self._knot.H, h * s.row_H), s.row_H)
         terms = [Term(Matrix(b.at(self._F.base, h), 1, s.row_F), M, h), eliminated(x, s, self._scratch, h)]
-        add_products(x, h, s.whole(s.n) // s.width, terms, below, H, diagonal=h)
+        add_products(x, h, s.whole(s.nx) // s.width, terms, below, H, diagonal=h)
+        if self._constant:
+            self._constant.states()
 
     def _add_positions(self) -> None:
         """P = H + Eᵀ V E in the rows and columns of q."""

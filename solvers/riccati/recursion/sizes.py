@@ -20,6 +20,7 @@ class Sizes:
         registers: Vector registers of the processor.
         weighted: Number of weighted rows, which add CᵀDC to the Hessian and Cᵀh to the gradient; None without any.
         boxed: Whether controls have limits, see `box`.
+        constant: Number of states behind the others that never change, see `constant`.
     """
 
     n: int
@@ -32,6 +33,7 @@ class Sizes:
     registers: int
     weighted: int | None = None
     boxed: bool = False
+    constant: int = 0
 
     @property
     def s(self) -> int:
@@ -39,9 +41,19 @@ class Sizes:
         return self.n + self.m
 
     @property
+    def nx(self) -> int:
+        """Dimension of the states x that may change [-]."""
+        return self.n - self.constant
+
+    @property
+    def columns(self) -> int:
+        """Number of columns of F, which are those of (x, u) [-]."""
+        return self.nx + self.m
+
+    @property
     def h(self) -> int:
-        """Number of rows of F that are stored: all, or those of velocities for second-order systems [-]."""
-        return self.n if self.nb is None else self.n // 2
+        """Number of rows of F that are stored: all of x, or those of velocities for second-order systems [-]."""
+        return self.nx if self.nb is None else self.nx // 2
 
     @property
     def rows(self) -> int:
@@ -68,6 +80,11 @@ class Sizes:
         """Distance between rows of a knot's Hessian: whole cells if weighted rows are added to it [doubles]."""
         return self.s if self.weighted is None else self.whole(self.s)
 
+    @property
+    def row_V(self) -> int:
+        """Distance between rows of V: whole cells if there are constant states, as n is often odd then [doubles]."""
+        return self.whole(self.n) if self.constant else self.n
+
     def whole(self, count: int) -> int:
         """Returns a number of doubles rounded up to whole cells [doubles]."""
         return -(-count // self.width) * self.width
@@ -76,8 +93,8 @@ class Sizes:
         """Returns the distance from a knot to the next in each array of the recursion, by its name [doubles]."""
         n, m, nc, s, nb = self.n, self.m, self.nc, self.s, self.nb or 0
         inputs = {"F": self.knot_F, "f": n, "g": s, "H": s * s, "C": nc * s, "d": nc, "delta": nc}
-        inputs |= {"dt": 1, "J0": nb * nb, "J1dt": nb * nb}
-        value = {"V": n * n, "v": n, "Vf": n, "K": m * n, "k": m, "Ky": nc * n, "ky": nc}
+        inputs |= {"dt": 1, "J0": nb * nb, "J1dt": nb * nb, "E": self.constant * self.nx}
+        value = {"V": n * self.row_V, "v": n, "Vf": n, "K": m * n, "k": m, "Ky": nc * n, "ky": nc}
         factors = {"U": self.rows * self.left, "inverse": self.left}
         steps = {"dx": n, "du": m, "lam": n, "y": nc}
         steps |= {"du_lower": m, "du_upper": m}
@@ -93,8 +110,8 @@ class Sizes:
     def copied(self) -> dict[str, int]:
         """Size of a knot's part of each array whose reads may run on by a cell, by name [doubles]."""
         size = self.knots()
-        names = ("g", "H", "C", "J0", "J1dt", "K", "Ky")
-        return {"F": (self.h - 1) * self.row_F + self.s} | {name: size[name] for name in names}
+        names = ("g", "H", "C", "J0", "J1dt", "K", "Ky", *(["E"] if self.constant else []))
+        return {"F": (self.h - 1) * self.row_F + self.columns} | {name: size[name] for name in names}
 
     def box(self) -> tuple[dict[str, int], int]:
         """Offset of each piece of the scratch of `box`, by name, and the total size [doubles]."""
@@ -114,14 +131,16 @@ class Sizes:
             "b": self.left,
             "z": self.whole(self.s),
             "w": self.whole(self.n),
-            "M": (self.h + 1) * self.whole(self.s),
+            "M": (self.h + self.constant + 1) * self.whole(self.columns),
         }
+        if self.constant:
+            pieces |= {"Y": self.constant * self.whole(self.nx), "xu": self.whole(self.columns)}
         if self.weighted is not None:
             whole = self.whole(self.s)
             pieces |= {"packed": self.weighted * whole, "packed weighted": self.weighted * whole}
             pieces |= {"H weighted": self.s * whole, "g weighted": whole, "Hz": whole}
         if self.nb is not None:
-            half, base, more = self.whole(self.h), self.whole(self.nb), self.h + 1
+            half, base, more = self.whole(self.h), self.whole(self.nb), self.h + self.constant + 1
             pieces |= {"G": more * self.right, "GS": more * half, "GE": more * half, "VE": more * base}
             pieces |= {"J0 padded": self.nb * base, "J1dt padded": self.nb * base}
         if self.boxed:

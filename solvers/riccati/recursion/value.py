@@ -41,7 +41,7 @@ def gradient_text(sizes: Sizes) -> str:
             x.store_row([x.op("fadd", p, q) for p, q in zip(row, x.load_row("%Vf", n))], "%v", n)
         with_gaps = b.op(f"and i1 %with_gaps, {b.op('xor i1 %short, true')}")
     with b.when(with_gaps):
-        Vf = add_rows(x, [ZERO] * len(row), Matrix("%gap", 1), Matrix("%V", n), n)
+        Vf = add_rows(x, [ZERO] * len(row), Matrix("%gap", 1), Matrix("%V", sizes.row_V), n)
         x.store_row(Vf, "%Vf", n)
         x.store_row([x.op("fadd", p, q) for p, q in zip(row, Vf)], "%v", n)
     return b.text(f"ret i1 {x.all(fine)}")
@@ -59,7 +59,7 @@ class _Mirror:
     """Writes V, in blocks that are transposed in registers."""
 
     def __init__(self, x: Cells, sizes: Sizes) -> None:
-        self.x, self.b, self.n, self.pitch = x, x.b, sizes.n, sizes.right
+        self.x, self.b, self.n, self.pitch, self.row = x, x.b, sizes.n, sizes.right, sizes.row_V
         self.reg = x.splat("%reg")
 
     def text(self) -> str:
@@ -84,7 +84,7 @@ class _Mirror:
 
     def _below(self, i: str | int, j: str | int, rows: int, fine: str) -> str:
         """A block below the diagonal, of some rows, and its transpose."""
-        x, b, n = self.x, self.b, self.n
+        x, b, n = self.x, self.b, self.row
         P, V = b.at("%P", (i, self.pitch), (j, 1)), b.at("%V", (i, n), (j, 1))
         block = [x.load(b.at(P, r * self.pitch)) for r in range(rows)]
         for r, row in enumerate(block):
@@ -97,7 +97,7 @@ class _Mirror:
 
     def _on(self, i: str | int, rows: int, fine: str) -> str:
         """A block on the diagonal."""
-        x, b, n = self.x, self.b, self.n
+        x, b, n = self.x, self.b, self.row
         P, V = b.at("%P", (i, self.pitch + 1)), b.at("%V", (i, n + 1))
         block = [x.load(b.at(P, r * self.pitch)) for r in range(rows)]
         for r, (row, across) in enumerate(zip(block, x.transpose(block))):

@@ -170,7 +170,7 @@ class _Forward:
         """λ of a knot, from w."""
         x, b, s, frame, v = self.x, self.b, self.sizes, self.frame, self.frame.of_knot("v", t)
         v_row = [x.load(b.at(v, c)) for c in range(0, s.n, s.width)]
-        V = Matrix(frame.of_knot("V", t), s.n)
+        V = Matrix(frame.of_knot("V", t), s.row_V)
         x.store_row(add_rows(x, v_row, Matrix(self.scratch["w"], 1), V, s.n), frame.of_knot("lam", t), s.n)
 
     def _knot(self, t: str, remaining: str) -> None:

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 import pytest
+from scipy.optimize import linprog
 
 import trajopt
 from tests.support.unsolved import solution_of, trot
+from trajopt import gaits
 from trajopt.analysis.advice.resting import cannot_rest
 from trajopt.solution import Solution, SolverStatus
 
@@ -62,3 +64,31 @@ def test_a_goal_that_the_motors_cannot_hold_is_named_too() -> None:
 def test_nothing_is_said_where_torques_suffice_or_feet_share_them() -> None:
     assert cannot_rest(moved(FLAT, FLAT, 1.001 * np.abs(gravity(FLAT)))) == []
     assert cannot_rest(trot()) == []
+
+
+def test_feet_share_the_load_as_well_as_they_can() -> None:
+    """The least torque that holds a stance is found by a program of Pinocchio's gravity and contact Jacobians alone."""
+    robot, feet = trajopt.load_robot("small-quadruped"), ["lf_foot", "rf_foot", "lh_foot", "rh_foot"]
+    schedule = gaits.quadruped_trot(gaits.Stance.of(robot, feet), step_length=0.1)
+    problem = gaits.gait_problem(robot, schedule, limits=True)
+    model, data, q = robot.model, robot.model.createData(), problem.x0[: robot.nq]
+    pin.computeJointJacobians(model, data, q)
+    pin.framesForwardKinematics(model, data, q)
+    world = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+    J = np.vstack([pin.getFrameJacobian(model, data, robot.frame_id(foot), world)[:3] for foot in feet])
+    load, cone = pin.computeGeneralizedGravity(model, data, q), np.zeros((16, 12))
+    for foot in range(4):  # |fx|, |fy| <= 0.7 fz / sqrt(2): within the cone
+        for row, (axis, sign) in enumerate([(0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0)]):
+            cone[4 * foot + row, 3 * foot + axis], cone[4 * foot + row, 3 * foot + 2] = sign, -0.7 / np.sqrt(2.0)
+    motors = np.vstack([-J[:, 6:].T, J[:, 6:].T])
+    A = np.vstack([np.hstack([motors, -np.ones((len(motors), 1))]), np.hstack([cone, np.zeros((16, 1))])])
+    b = np.concatenate([-load[6:], load[6:], np.zeros(16)])
+    held = np.hstack([J[:, :6].T, np.zeros((6, 1))])
+    bounds = [*[(None, None)] * 12, (0.0, None)]
+    least = linprog(np.eye(13)[-1], A, b, held, load[:6], bounds=bounds).x[-1]
+    for factor, named in ((0.9, True), (1.01, False)):
+        problem.set_parameter("torques.lower", -factor * least)
+        problem.set_parameter("torques.upper", factor * least)
+        words = cannot_rest(solution_of(problem, *gaits.gait_guess(problem, schedule)))
+        assert bool(words) is named
+    assert np.abs(problem.quasi_static(problem.x0[None].repeat(problem.T, 0))[0]).max() > 1.01 * least

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 
 import numpy as np
+import pytest
 
 import trajopt
 from trajopt.articulations import ArticulationBuilder
 from trajopt.simulator import ActionModelSimulator, MDPContact, Simulator
+from trajopt.solution import IterationRecord, SolverStatus
 from trajopt.solvers import SolverFDDP
 
 DT, T = 0.02, 40
@@ -46,3 +49,16 @@ def test_a_block_that_is_pushed_needs_no_such_word() -> None:
     solution = SolverFDDP(pushed()).solve(us=np.full((T, 1), 2.0))
     assert np.abs(solution.contact_forces()["tip"]).max() > 1.0
     assert "no force acts" not in solution.explain()
+
+
+@pytest.mark.parametrize("status", [SolverStatus.LINE_SEARCH_FAILED, SolverStatus.MAX_ITERATIONS])
+def test_kinks_of_contacts_are_named_where_the_cost_hardly_falls(status: SolverStatus) -> None:
+    solution = SolverFDDP(pushed()).solve(us=np.full((T, 1), 2.0))
+    for fall, named in ((1e-3, True), (0.5, False)):
+        costs = solution.cost * np.linspace(1.0 + 2.0 * fall, 1.0, 41)
+        history = tuple(
+            IterationRecord(iteration=i + 1, cost=cost, seconds=0.0) for i, cost in enumerate(costs.tolist())
+        )
+        text = dataclasses.replace(solution, status=status, history=history).explain()
+        line = f"-> the last 21 iterations lowered the cost by {100.0 * fall:.1g} %: contacts that begin, end or slide"
+        assert (line in text) is named

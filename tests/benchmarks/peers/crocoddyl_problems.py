@@ -15,6 +15,7 @@ import numpy as np
 import pinocchio as pin
 from crocoddyl.utils.pendulum import ActuationModelDoublePendulum, CostModelDoublePendulum
 from crocoddyl_cart_pole import ActionModelCartPole
+from crocoddyl_flying_arm import FLYING_REFERENCES
 from crocoddyl_humanoid import HUMANOID_REFERENCES
 from crocoddyl_legged import LEGGED_REFERENCES
 from crocoddyl_reference import references, scaled_effort
@@ -232,4 +233,5 @@ REFERENCES = {
     ),
     **LEGGED_REFERENCES,
     **HUMANOID_REFERENCES,
+    **FLYING_REFERENCES,
 }

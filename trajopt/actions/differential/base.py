@@ -66,6 +66,10 @@ class DifferentialActionModelAbstract(Model):
     implicit_hessian = False
     """Whether `implicit` provides the dynamics, and with them the second derivatives of an Euler step."""
 
+    def has_long_hessian(self, stages: int) -> bool:
+        """Whether the second derivatives of a step with this many stages take long to compile."""
+        return self.node_hessian
+
     def __init__(
         self,
         state: StateAbstract,

@@ -25,6 +25,8 @@ from trajopt.networks.network import Network
 from trajopt.networks.steps import add_derivatives, add_values
 from trajopt.states.base import StateAbstract
 
+_WEIGHTS = 6_000
+"""Largest number of weights, times stages of a step, whose second derivatives compile within some seconds."""
 _CURE = "a function of x and u may use numbers besides"
 
 
@@ -34,8 +36,9 @@ class DifferentialActionModelNetwork(DifferentialActionModelAbstract):
     The layers are matrix products of the compiled code: 3 x 64 compile and run several times faster than a `Network` in
     the expression of a DifferentialActionModelSymbolic. The number of outputs decides the order of the system.
 
-    Second derivatives of the dynamics are left out, so that SolverSQP uses Gauss-Newton Hessians. SolverIpopt and
-    SolverFatrop work with the whole expression.
+    Second derivatives of the dynamics are those of the whole expression, which takes longer to compile: by default up
+    to 6,000 weights, a quarter of that with IntegratedActionModelRK4, and beyond with `hessian="exact"` of a solver.
+    Without them SolverSQP uses Gauss-Newton Hessians, and may take ten times the iterations.
 
     Args:
         state: The state's manifold.
@@ -55,6 +58,8 @@ class DifferentialActionModelNetwork(DifferentialActionModelAbstract):
     Raises:
         InvalidArgumentError: The size of the network does not fit the state or the features.
     """
+
+    exact_hessian = True
 
     def __init__(
         self,
@@ -93,6 +98,9 @@ class DifferentialActionModelNetwork(DifferentialActionModelAbstract):
             raise InvalidArgumentError(f"nominal: expected shape ({n}, 1) as the network returns, got {g.shape}")
         self._features = function_of("features", [i.x, i.u], [inputs], _CURE)
         self._nominal = None if nominal is None else function_of("nominal", [i.x, i.u], [g], _CURE)
+
+    def has_long_hessian(self, stages: int) -> bool:
+        return stages * sum(layer.weights.size for layer in self.network.layers) > _WEIGHTS
 
     def dynamics(self, instant: Instant) -> SX:
         f = self.network(SX(self._features(instant.x, instant.u)))

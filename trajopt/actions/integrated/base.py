@@ -173,6 +173,10 @@ class IntegratedActionModelAbstract(ActionModelCostedAbstract):
         return self.differential.exact_hessian
 
     @property
+    def hessian_on_request(self) -> bool:
+        return self.differential.has_long_hessian(self.stage_count)
+
+    @property
     def end_costs(self) -> CostStack:
         return self.differential.costs
 

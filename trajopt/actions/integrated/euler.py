@@ -107,10 +107,6 @@ class IntegratedActionModelEuler(IntegratedActionModelAbstract):
         d = self.differential
         return d.exact_hessian or d.implicit_hessian or d.node_hessian
 
-    @property
-    def hessian_on_request(self) -> bool:
-        return self.differential.node_hessian
-
     def _lagrangian_hessian(
         self, program: Program, point: Point, multipliers: Multipliers, kept: Sequence[Array]
     ) -> Array:

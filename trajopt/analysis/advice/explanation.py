@@ -27,6 +27,7 @@ from trajopt.analysis.advice.dead_ends import dead_end, looser_first
 from trajopt.analysis.advice.domain import left_domain
 from trajopt.analysis.advice.exceeded_limits import cures_of_limits, exceeded, limit_lines, placeholder_advice
 from trajopt.analysis.advice.facts import (
+    at_kinks,
     curvature_left_out,
     gap_left,
     grown_derivatives,
@@ -244,7 +245,8 @@ def _at_an_end(solution: Solution, constraints: Sequence[ConstraintRows]) -> lis
     if status is SolverStatus.INDEFINITE_QUU:
         return [_indefinite(solution)]
     if status is SolverStatus.LINE_SEARCH_FAILED:
-        return [left_domain(solution) or grown_derivatives(solution) or _no_decrease(solution, constraints)]
+        cause = at_kinks(solution) or left_domain(solution) or grown_derivatives(solution)
+        return [cause or _no_decrease(solution, constraints)]
     if status is SolverStatus.INFEASIBLE:
         return dead_end(solution, constraints)
     if status is SolverStatus.UNBOUNDED:
@@ -255,7 +257,7 @@ def _at_an_end(solution: Solution, constraints: Sequence[ConstraintRows]) -> lis
 
 def _cut_short(solution: Solution, constraints: Sequence[ConstraintRows], looser: list[str], known: bool) -> list[str]:
     """Advice on a solver that might have gone on: to do that, before what is to be relaxed."""
-    status, outside = solution.status, left_domain(solution)
+    status, outside = solution.status, at_kinks(solution) or left_domain(solution)
     grown = "" if outside else grown_derivatives(solution)
     advice, far = [each for each in (outside, grown) if each], out_of_reach(solution)
     more = [] if known else going_on(solution)

@@ -12,6 +12,7 @@ from trajopt.analysis.advice.neglected_curvature import left_out
 from trajopt.analysis.constraints import HELD
 from trajopt.analysis.gaps import largest_gap
 from trajopt.analysis.growth import LARGE, explicit_contacts, growth
+from trajopt.analysis.spheres import simulated_contacts
 from trajopt.errors import TrajoptError
 from trajopt.solution.record import IterationRecord
 from trajopt.solution.solution import Solution
@@ -22,8 +23,28 @@ VISIBLE = 0.2
 """Smallest curvature missing in Gauss-Newton's Hessian, relative to that Hessian, whose source is named [-]."""
 MANY = 30
 """Least number of iterations of SolverSQP after which an exact Hessian is proposed [-]."""
+CREEPS, CHEAPER = 10, 0.02
+"""Least number of iterations, and largest fall of the cost in them, where kinks may keep a solver from its end [-]."""
 LOST = 0.5
 """A rollout has lost the guess if the merit rises by more than this multiple of the predicted decrease [-]."""
+
+
+def at_kinks(solution: Solution) -> str:
+    """Returns a sentence if a motion with contacts of the simulator has hardly become cheaper; otherwise empty."""
+    history = solution.history
+    last = [each for each in history if each.attempt == history[-1].attempt] if history else []
+    late = last[len(last) // 2 :]
+    if len(late) < CREEPS or not simulated_contacts(solution.description.models):
+        return ""
+    costs = [each.cost for each in late if not each.constraint_violation > HELD]
+    if len(costs) < len(late) or not max(costs) - solution.cost < CHEAPER * abs(solution.cost):
+        return ""
+    fell = 100.0 * (max(costs) / solution.cost - 1.0)
+    return (
+        f"the last {len(late)} iterations lowered the cost by {fell:.1g} %: contacts that begin, end or slide make "
+        "kinks in the cost, at which steps are short and no gradient vanishes. The motion may be as good as it gets: "
+        "replay it, and compare it with those from other guesses, solver.solve(starts=8)"
+    )
 
 
 def gap_left(solution: Solution) -> str:

@@ -6,6 +6,8 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg import null_space
+from scipy.optimize import linprog
 
 from trajopt.analysis.constraints import HELD, ConstraintRows, solved_rows
 from trajopt.analysis.gaps import CLOSED
@@ -18,6 +20,7 @@ from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from trajopt.shooting import ShootingProblem
+    from trajopt.shooting.values import ProblemDerivatives
 
 EFFORTS = ("N m", "N")
 """Units of rows that are bounded torques or forces of motors."""
@@ -27,8 +30,8 @@ _MOST = 3  # largest number of listed joints [-]
 def cannot_rest(solution: Solution) -> list[str]:
     """Returns a sentence if the motors cannot hold x0 at rest, and one for a goal that fixes the posture.
 
-    The controls that hold a posture have to be unique, which those of a robot on several feet are not. A motion may
-    exist all the same, as a swing-up does. It is empty after a solve that converged.
+    Of controls that share the load, as those of a robot on several feet do, those count that exceed their bounds least,
+    relative to these. A motion may exist all the same, as a swing-up does. It is empty after a solve that converged.
 
     Args:
         solution: The solution, with its problem.
@@ -67,8 +70,13 @@ def _lacking(solution: Solution, problem: ShootingProblem, knot: int, x: Reals) 
     xs = np.tile(problem.state.at_rest(x), (len(solution.xs), 1))
     us = problem.quasi_static(xs[:-1])
     d = problem.calc_diff(xs, us)
-    if not np.abs(d.gaps[knot + 1]).max() <= CLOSED or np.linalg.matrix_rank(d.Fu[knot]) < problem.nu:
+    if not np.abs(d.gaps[knot + 1]).max() <= CLOSED:
         return []
+    if np.linalg.matrix_rank(d.Fu[knot]) < problem.nu:
+        shared = _shared(d, knot)
+        if shared is None:
+            return []
+        us[knot] += shared
     held = dataclasses.replace(solution, xs=xs, us=us, x0=xs[0], multipliers={})
     beyond = []
     for rows in solved_rows(held, problem):
@@ -76,6 +84,25 @@ def _lacking(solution: Solution, problem: ShootingProblem, knot: int, x: Reals) 
             if rows.units[i] in EFFORTS and not rows.soft:
                 beyond.append((float(rows.violations[knot, i]), _needs(rows, knot, i)))
     return [words for _, words in sorted(beyond, reverse=True)[:_MOST]]
+
+
+def _shared(d: ProblemDerivatives, knot: int) -> Reals | None:
+    """Change of the controls (nu,) that moves nothing and leaves the least violation of rows relative to their bounds.
+
+    It is None where rows with bounds of 0 alone, as friction cones have, can't be kept.
+    """
+    free = null_space(d.Fu[knot])
+    C, c = d.Cu[knot] @ free, d.rows[knot]
+    both = np.stack([d.lower[knot], d.upper[knot]])
+    size = np.where(np.isfinite(both), np.abs(both), 0.0).max(axis=0)
+    A, b = [], []
+    for side, bound in ((-1.0, d.lower[knot]), (1.0, d.upper[knot])):
+        on = np.isfinite(bound) & C.any(axis=1)
+        A.append(np.hstack([side * C, -size[:, None]])[on])
+        b.append((side * (bound - c))[on])
+    cost = np.append(np.zeros(free.shape[1]), 1.0)
+    least = linprog(cost, np.concatenate(A), np.concatenate(b), bounds=[*[(None, None)] * free.shape[1], (0.0, None)])
+    return free @ least.x[:-1] if least.status == 0 else None
 
 
 def _needs(rows: ConstraintRows, knot: int, i: int) -> str:
