@@ -19,8 +19,9 @@ from trajopt.errors import InvalidArgumentError, TrajoptError, function_raised, 
 from trajopt.mpc.controller import MPCController
 from trajopt.mpc.disturbance import Disturbance, Noise, Push, Rate
 from trajopt.mpc.errors import ClosedLoopError
-from trajopt.mpc.log import OWN_MODEL, ClosedLoop
+from trajopt.mpc.log import ClosedLoop
 from trajopt.mpc.recorder import Recorder
+from trajopt.mpc.report import OWN_MODEL
 from trajopt.mpc.sensing import Estimate, Measure, Sensing, check_function
 from trajopt.mpc.step import MPCStep
 from trajopt.plants import Factor

@@ -27,10 +27,6 @@ if TYPE_CHECKING:
     from trajopt.planar import OccupancyGrid, Scan
 
 
-OWN_MODEL = "the controller's own model"
-"""Value of `ClosedLoop.plant` for a plant that is the controller's own model, without a model error."""
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ClosedLoop(ExplainsAttributes):
     """Log of a closed loop of n control periods.

@@ -9,19 +9,19 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from trajopt.analysis.constraints import HELD, ConstraintRows, constraint_rows
 from trajopt.analysis.contradictions import EXCLUDE
 from trajopt.analysis.touching import touching_distance
 from trajopt.errors import TrajoptError
-from trajopt.mpc.log import OWN_MODEL
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from trajopt.mpc.log import ClosedLoop
     from trajopt.mpc.tracking import Tracked
 
+OWN_MODEL = "the controller's own model"
+"""Value of `ClosedLoop.plant` for a plant that is the controller's own model, without a model error."""
 PERCENTILE = 99.0
 """Percentile of times in reports and plots [%]."""
 _SLOW = 90.0
@@ -243,10 +243,11 @@ def _cures(log: ClosedLoop) -> list[str]:
             f"in {_SLOW:.0f} % of the steps: use a period of {needed:g} ms or more (MPCOptions.dt), "
             f"fewer knots, {mode}or a time_budget"
         )
-    late = _late(log)
+    budget = np.inf if log.time_budget is None else log.time_budget
+    late = (log.statuses != "solved") & (log.feedback_times > budget)
     if late.any():
         cures.append(
-            f"{_share(int(late.sum()), len(log))} used up the time_budget of {1e3 * log.time_budget:g} ms before they "
+            f"{_share(int(late.sum()), len(log))} used up the time_budget of {1e3 * budget:g} ms before they "
             "were solved: raise it (MPCOptions.time_budget), or take fewer knots or constraints"
         )
     failed = [log.reasons.get(int(k), "") for k in np.flatnonzero((log.statuses == "failed") & ~late)]
@@ -277,13 +278,6 @@ def _cures(log: ClosedLoop) -> list[str]:
             f" not reached although steps are solved: {_why_missed(log)}"
         )
     return cures
-
-
-def _late(log: ClosedLoop) -> npt.NDArray[np.bool_]:
-    """Whether each step was not solved within its time budget (n,)."""
-    if log.time_budget is None:
-        return np.zeros(len(log), dtype=np.bool_)
-    return np.asarray((log.statuses != "solved") & (log.feedback_times > log.time_budget))
 
 
 def missed_goal(log: ClosedLoop) -> str:
