@@ -38,6 +38,7 @@ from tests.benchmarks import (
     sweep,
     threads,
     track,
+    unknowns,
 )
 from tests.benchmarks.cases import CASES
 from tests.support.gait_robots import FEET
@@ -57,6 +58,7 @@ BRIEF: dict[Any, tuple[Callable[[], Any], dict[str, Any]]] = {
         },
     ),
     linear_steps: (lambda: linear_steps.measure(rounds=1), {}),
+    unknowns: (lambda: unknowns.measure(rounds=1), {"CASES": {"pendulum, RK4": unknowns.CASES["pendulum, RK4"]}}),
     extensibility: (lambda: extensibility.measure(rounds=1, seconds=0.0), {}),
     convergence: (lambda: convergence.measure(None, count=1), {}),
     profiles: (

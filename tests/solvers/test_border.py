@@ -29,7 +29,9 @@ from trajopt.solvers import (
     SolverSQP,
     SQPOptions,
 )
+from trajopt.solvers.ddp.acceptance import Promise
 from trajopt.solvers.ddp.border import FIRST_RADIUS
+from trajopt.solvers.ddp.searches import LineStep
 from trajopt.solvers.riccati import LinearQuadratic, Riccati
 from trajopt.solvers.riccati.bounded_minimum import bounded_minimum
 
@@ -135,6 +137,25 @@ def test_first_steps_stay_within_the_radius() -> None:
         for count, most in ((1, FIRST_RADIUS), (2, 3.0 * FIRST_RADIUS)):
             wind = SolverFDDP(problem, FDDPOptions(max_iterations=count)).solve().unknowns["wind"]
             assert np.abs(wind - start).max() == pytest.approx(most * size)
+
+
+@pytest.mark.parametrize(
+    ("length", "accepted", "decrease", "factor"),
+    [(1.0, True, 0.2, 2.0), (0.25, True, 0.8, 2.0), (0.25, True, 0.7, 1.0), (0.0, False, 0.0, 0.25)],
+)
+def test_radius_after_a_step_that_it_cut(length: float, accepted: bool, decrease: float, factor: float) -> None:
+    """It doubles after full steps, and after shorter ones that bring three quarters of what they promised."""
+    solver = SolverFDDP(windy(-1.0, 1.0), FDDPOptions(max_iterations=1))
+    solver.solve()
+    border = solver._border
+    assert border is not None
+    border.chosen, before = (border.chosen[0], True), border._radius
+    promise = Promise(1.0, 0.0)
+    border.judge(LineStep(length, accepted, None, 0.0, decrease, 1.0, promise))
+    assert border._radius == factor * before
+    border.chosen = border.chosen[0], False
+    border.judge(LineStep(1.0, True, None, 0.0, decrease, 1.0, promise))
+    assert border._radius == factor * before
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
