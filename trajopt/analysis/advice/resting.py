@@ -6,8 +6,6 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import null_space
-from scipy.optimize import linprog
 
 from trajopt.analysis.constraints import HELD, ConstraintRows, solved_rows
 from trajopt.analysis.gaps import CLOSED
@@ -91,6 +89,9 @@ def _shared(d: ProblemDerivatives, knot: int) -> Reals | None:
 
     It is None where rows with bounds of 0 alone, as friction cones have, can't be kept.
     """
+    from scipy.linalg import null_space
+    from scipy.optimize import linprog
+
     free = null_space(d.Fu[knot])
     C, c = d.Cu[knot] @ free, d.rows[knot]
     both = np.stack([d.lower[knot], d.upper[knot]])
