@@ -121,6 +121,10 @@ def test_what_does_not_fit_is_refused() -> None:
         InvalidArgumentError, match=r"estimate: expected names of parameters with one element, got 'weight'"
     ):
         mpc.MPCController(problem, options=mpc.MPCOptions(estimate={"weight": 1.0}))
+    with pytest.raises(
+        InvalidArgumentError, match=r"'goal\.reference', which has 2: declare each .* known: mass, damping$"
+    ):
+        mpc.MPCController(problem, options=mpc.MPCOptions(estimate={"goal.reference": 1.0}))
     with pytest.raises(InvalidArgumentError, match=r"estimate\['mass'\]: expected a number > 0, got -1"):
         mpc.MPCOptions(estimate={"mass": -1.0})
     with pytest.raises(InvalidArgumentError, match="offset_free: expected"):

@@ -24,6 +24,7 @@ _SAMPLES = 40  # points of a swing whose distance from the ground is checked [-]
 _LIFT = 5e-3  # step of the search for the height of a swing [m]
 _MORE = 2.0  # times what the ground rises, and times the clearance, that a swing may be higher than asked [-]
 _EDGE = 0.05  # least distance of a foothold from steps of the ground by default [m]
+_BESIDE = 0.005  # of a round foot that rises, from a step beside it, besides its radius and the clearance [m]
 _SHARE = 0.5  # clearance near a foothold, relative to the distance from it [-]
 
 
@@ -46,7 +47,7 @@ def on_terrain(schedule: ContactSchedule, terrain: Terrain, *, clearance: float,
         swings = []
         for swing in phase.swings:
             place, lift = after.feet[swing.foot], lifts[swing.foot]
-            beside = max(_EDGE, 0.0 if place.sole else lift + room)  # a round foot can rise straight up there
+            beside = max(_EDGE, 0.0 if place.sole else lift + room + _BESIDE)  # a round foot can rise straight up there
             to = terrain.place(place, lift, edge=beside if away is None else away)
             placed = dataclasses.replace(swing, to=to)
             swings.append(_raised(terrain, now.feet[swing.foot], placed, phase.rise, room))

@@ -20,6 +20,10 @@ SLIGHT = 1e-3  # change for a derivative, as a multiple of the first deviation [
 SHARE = 0.1  # first deviation of a disturbance, as a part of the control's range, which it never exceeds [-]
 
 
+OF_COSTS = ("dt", "weight", "reference", "lower", "upper")
+"""Parameters of steps, costs and bounds, which no measurement tells."""
+
+
 class Estimator:
     """Estimates θ = (parameters, disturbance d) of x⁺ = f(x, u + d; p) from successive measurements.
 
@@ -47,9 +51,11 @@ class Estimator:
         sizes = {name: place.stop - place.start for name, place in self._knot.layout.slices.items()}
         for name in self._names:
             if sizes.get(name) != 1:
-                known = ", ".join(n for n, size in sizes.items() if size == 1 and n != "dt")
+                kept = [n for n, size in sizes.items() if size == 1 and n.rpartition(".")[2] not in OF_COSTS]
+                many = f", which has {sizes[name]}: declare each as a parameter of its own" if name in sizes else ""
                 raise InvalidArgumentError(
-                    f"estimate: expected names of parameters with one element, got {name!r}; known: {known}"
+                    f"estimate: expected names of parameters with one element, got {name!r}{many}; known: "
+                    f"{', '.join(kept) or 'none'}"
                 )
             problem.set_parameter(name, problem.table.at(0)[name])  # raises if knots have different values
         self._own = problem.nu if offset else 0

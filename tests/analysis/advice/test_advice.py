@@ -69,6 +69,9 @@ def test_gaps_that_are_left_make_a_problem_infeasible() -> None:
     )
     other = dataclasses.replace(solution, solver="SolverSQP")
     assert "-> this is no proof: solver.solve(starts=8) tries other guesses" in advice(other)
+    several = dataclasses.replace(other, ends=(("INFEASIBLE", 5, np.nan), ("STALLED", 3, np.nan)))
+    assert "-> this is no proof: motions other than those from these 8 guesses may satisfy all" in advice(several)
+    assert "starts=8" not in advice(several)
 
 
 def test_infeasible_without_its_problem_ends_with_words() -> None:

@@ -204,7 +204,8 @@ def _violated(solution: Solution, constraints: Sequence[ConstraintRows], *, move
     kind = "" if len(hard) == len(constraints) else " hard"
     at_start = violated_at_start(constraints)
     but = ", but for x0" if at_start else ""
-    hold = "hold at the knots" if solution.description.between else "hold"
+    of_states = any(min(rows.controls, default=0) < 0 and rows.enforced[:-1].any() for rows in hard)
+    hold = "hold at the knots" if of_states or solution.description.between else "hold"
     held = f"  all{kind} constraints {hold}{but} (largest violation {worst:.1g})"
     lines = [held] if worst <= HELD and hard and moves else []
     ordered = by_violation(constraints)

@@ -69,8 +69,8 @@ def looser_first(solution: Solution, constraints: Sequence[ConstraintRows]) -> l
     values = ", ".join(f"k * {side}" for side in sides)
     first, each = (f"({names})", f"({values})") if len(sides) > 1 else (names, values)
     return [
-        f"{name!r} is at its bounds at {count} of {len(most.knots)} knots: begin with wider ones, and let each "
-        f"solution be the next guess: continuation(solver, {first}, [{each} for k in (2.0, 1.4, 1.0)])"
+        f"{name!r} is at its bounds or beyond at {count} of {len(most.knots)} knots: begin with wider ones, and let "
+        f"each solution be the next guess: continuation(solver, {first}, [{each} for k in (2.0, 1.4, 1.0)])"
     ]
 
 
@@ -94,6 +94,8 @@ def _doubt(solution: Solution) -> str:
             f"{ONE_GUESS[solution.solver]} started from one guess, and its verdict is local: motions elsewhere may "
             "satisfy all constraints; try another guess, solver.solve(starts=8), or SolverSQP"
         )
+    if starts := sum(end[1] for end in solution.ends):
+        return f"this is no proof: motions other than those from these {starts} guesses may satisfy all constraints"
     return "this is no proof: solver.solve(starts=8) tries other guesses as well"
 
 
