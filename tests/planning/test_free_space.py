@@ -67,3 +67,14 @@ def test_paths_without_room_for_a_spline_have_none() -> None:
     space = FreeSpace(arm(), scene(), 0.02)
     blocked = np.array([START, 0.5 * (START + GOAL), GOAL])  # whose middle touches the ball
     assert smooth_path(space, blocked) is None
+
+
+def test_links_keep_less_of_a_wide_margin_than_obstacles(space: FreeSpace) -> None:
+    """Folded links that are 16 mm apart are free with a margin of 2 cm from a ball."""
+    distance, bodies, margin = space.nearest(np.array([2.5, 2.9, 0.0]))
+    assert bodies == "link_1 and link_3"
+    assert 0.01 < distance < 0.02
+    assert margin == pytest.approx(0.01, abs=1e-5)
+    assert space.contains(np.array([2.5, 2.9, 0.0]))
+    assert not FreeSpace(arm(), None, 0.02).contains(np.array([2.5, 2.9, 0.0]))
+    assert space.nearest(np.zeros(3))[1:] == ("link_2 and ball", 0.02)

@@ -243,9 +243,8 @@ class StepBatch:
         """Next states of a black box, or the error of a step that fails."""
         e, m = self._evaluator, len(xs)
         size = e.running[0].layout.size
-        e.parameters[:-1, :size] = parameters[..., :size][-1:] if parameters.ndim > 1 else parameters[:size]
-        if parameters.ndim > 1:
-            e.parameters[:m, :size] = parameters[:, :size]
+        e.parameters[:m, :size] = parameters[..., :size]
+        e.parameters[m:-1, :size] = e.parameters[m - 1, :size]
         e.xs[:m], e.us[:m] = xs, us
         e.xs[m:], e.us[m:] = xs[-1], us[-1]
         e.expand(None)

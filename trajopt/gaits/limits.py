@@ -122,11 +122,9 @@ def add_rest(stack: ConstraintStack, state: StateMultibody, feet: Sequence[str])
     """
     model = state.robot.model
     legs = {j for foot in feet for j in model.supports[model.frames[state.robot.frame_id(foot)].parentJoint][2:]}
-    moves = [j for j in range(1, model.njoints) if j not in legs]
-    upper = np.full(2 * state.nv, np.inf)
-    for joint in (model.joints[j] for j in moves):
-        upper[state.nv + joint.idx_v : state.nv + joint.idx_v + joint.nv] = 0.0
-    stack.add("rest", ResidualModelState(state), lower=-upper, upper=upper)
+    moves = [model.joints[j] for j in range(1, model.njoints) if j not in legs]
+    elements = [state.nv + joint.idx_v + i for joint in moves for i in range(joint.nv)]
+    stack.add("rest", ResidualModelState(state, elements=elements), equals=0.0)
 
 
 def cone_name(key: str) -> str:

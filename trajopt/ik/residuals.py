@@ -85,9 +85,11 @@ def _with_bodies(result: TaskResidual, model: TaskModel, name: str, p: Reals, ma
         return result
     values = {key: p[:, model.layout.slices[f"{name}.{key}"]] for key in residual.parameters()}
     unchecked = model.state.robot.collision_shapes.unchecked
-    bodies, rows = residual.bodies_of_rows(values), np.atleast_2d(result.value)
-    least = int(rows.min(axis=1).argmin())
-    room = rows - margins
+    rows = np.atleast_2d(result.value)
+    room, least = rows - margins, int(rows.min(axis=1).argmin())
+    named = np.union1d(np.flatnonzero(room.min(axis=1) <= TOUCHING), least)  # of others nobody asks
+    words = residual.bodies_of_rows({key: each[named] for key, each in values.items()})
+    bodies = dict(zip(named.tolist(), words))
     touching = tuple(
         (bodies[i][k] if room[i, k] <= TOUCHING else "", float(margins[i, k]))
         for i, k in enumerate(room.argmin(axis=1))

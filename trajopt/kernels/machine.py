@@ -109,11 +109,12 @@ def wait_until_optimised() -> None:
 @contextlib.contextmanager
 def without_background() -> Iterator[None]:
     """No kernel begins to be optimised in the background meanwhile: for a solve whose own code is not used again."""
-    _background.held += 1
+    background = _background
+    background.hold(1)
     try:
         yield
     finally:
-        _background.held -= 1
+        background.hold(-1)
 
 
 def _check(program: Program, width: int) -> None:
@@ -275,6 +276,11 @@ class _Background:
         self._waiting: deque[weakref.ref[Kernel]] = deque()
         self._thread: threading.Thread | None = None
         self.held = 0
+
+    def hold(self, change: int) -> None:
+        """Changes the number of those who hold it."""
+        with self._guard:
+            self.held += change
 
     def add(self, kernel: Kernel) -> None:
         """Adds a kernel."""

@@ -51,11 +51,11 @@ class FreeSpace:
         self._margins = np.where(self._second < 0, margin, own_margin(margin, scene) - ROUNDED)
         self._own = residual.layout.column()[None, : residual.obstacle_size]
 
-    def nearest(self, q: Reals) -> tuple[float, str]:
-        """Distance of the bodies that are least beyond their margin at a configuration (nq,), and their names [m]."""
+    def nearest(self, q: Reals) -> tuple[float, str, float]:
+        """Distance of the bodies that are least beyond their margin at a configuration (nq,), names, and margin [m]."""
         gaps = np.concatenate(self._at(q[None])[0], axis=1)[0]
         worst = int((gaps - self._margins).argmin())
-        return float(gaps[worst]), self._labels[worst]
+        return float(gaps[worst]), self._labels[worst], float(self._margins[worst])
 
     def lacks(self, q: Reals) -> Reals:
         """By how much bodies are nearer than their margin, at most, at configurations (n, nq), shape (n,) [m]."""

@@ -21,7 +21,7 @@ ABOVE = 1e-4  # by how much configurations of tasks keep more than the margin [m
 SAME = 1e-9  # distance of configurations that count as equal [rad, m]
 
 
-def checked_configuration(space: FreeSpace, argument: str, value: Any, margin: float) -> Reals:
+def checked_configuration(space: FreeSpace, argument: str, value: Any) -> Reals:
     """A configuration (nq,) that is free.
 
     Raises:
@@ -37,10 +37,10 @@ def checked_configuration(space: FreeSpace, argument: str, value: Any, margin: f
             f"{argument}: expected joints within limits, got {robot.joint_names[i]} = {q[i]:.6g} beyond {limits}"
         )
     if not space.contains(q):
-        distance, bodies = space.nearest(q)
+        distance, bodies, margin = space.nearest(q)
         raise InvalidArgumentError(
-            f"{argument}: expected links at least {margin:g} m apart from each other and from obstacles, got "
-            f"{distance:.4g} m between {bodies}; choose another configuration, or lower margin"
+            f"{argument}: expected {bodies} at least {margin:.3g} m apart, got {distance:.4g} m; choose another "
+            "configuration, or lower margin"
         )
     return q
 
@@ -55,7 +55,7 @@ def goal_configurations(
     """
     tasks = _tasks(space.robot, goal, frame)
     if tasks is None:
-        found = checked_configuration(space, "goal", goal, margin)[None]
+        found = checked_configuration(space, "goal", goal)[None]
     else:
         avoided = True if scene is None else scene
         result = ik.solve(

@@ -96,7 +96,7 @@ def plan(
     limits = {"velocity": velocity, "acceleration": acceleration, "torque": torque, "jerk": jerk}
     checked = JointLimits.of(robot, velocity, acceleration, torque, jerk)
     space = FreeSpace(robot, scene, least)
-    first = checked_configuration(space, "start", start, least)
+    first = checked_configuration(space, "start", start)
     goals = goal_configurations(space, goal, frame, first, scene, least, number)
     begin = time.perf_counter()
     found = _paths(space, first, goals, count, number, begin + longest) if len(goals) else []

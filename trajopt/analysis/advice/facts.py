@@ -39,7 +39,7 @@ def at_kinks(solution: Solution) -> str:
     costs = [each.cost for each in late if not each.constraint_violation > HELD]
     if len(costs) < len(late) or not max(costs) - solution.cost < CHEAPER * abs(solution.cost):
         return ""
-    fell = 100.0 * (max(costs) / solution.cost - 1.0)
+    fell = 100.0 * (max(costs) - solution.cost) / abs(solution.cost)
     return (
         f"the last {len(late)} iterations lowered the cost by {fell:.1g} %: contacts that begin, end or slide make "
         "kinks in the cost, at which steps are short and no gradient vanishes. The motion may be as good as it gets: "
