@@ -91,7 +91,7 @@ def test_exit_codes(scene: Path) -> None:
     assert far.exit_code == 2
     assert "found no configuration that meets the goal" in far.output
     for words, message in (
-        (("--to", "0,0,0", "--scene", scene), "between link_2 and ball"),
+        (("--to", "0,0,0", "--scene", scene), "link_2 and ball at least"),
         (("--to", "a,b,c"), "--to: expected numbers such as 0,0.5,-1.2, got 'a,b,c'"),
         (("--to", GOAL, "--scene", "none.yaml"), "cannot be read"),
         (("--to", GOAL, "--fixed", "elbow"), "elbow"),
