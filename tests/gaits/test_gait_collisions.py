@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import trajopt
+from tests.benchmarks.collision_gaits import BAR, measure
 from trajopt import gaits
 from trajopt.errors import InvalidArgumentError
 from trajopt.robots import CollisionShapes
@@ -69,3 +70,11 @@ def test_links_keep_apart_from_each_other_and_from_a_scene() -> None:
 def test_reduced_models_have_no_links() -> None:
     with pytest.raises(InvalidArgumentError, match="collisions: expected False with model='srbd', got True"):
         gaits.gait_problem(robot(), trot(), model="srbd", collisions=True)
+
+
+@pytest.mark.parametrize(("robot", "name"), [("anymal", "quadruped-walk"), ("talos_legs", "biped-jump")])
+def test_ready_gaits_take_no_more_iterations_with_collisions(robot: str, name: str) -> None:
+    found = measure(name, robot)
+    assert found.status == ("CONVERGED", "CONVERGED")
+    assert found.touching[1] == []
+    assert found.iterations[1] <= BAR * found.iterations[0]

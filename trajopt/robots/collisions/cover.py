@@ -39,17 +39,19 @@ class _Part:
 
 
 class _Surface:
-    """Directions and points of the whole surface."""
+    """Directions and points of the whole surface, and its solids."""
 
-    def __init__(self, triangles: Reals) -> None:
+    def __init__(self, solids: Sequence[Reals]) -> None:
         from scipy.spatial import KDTree
 
-        size = diagonal(triangles)
-        fine = bisected(triangles, FINEST * size)
-        self.corners, where = different(fine.reshape(-1, 3))
-        self.whole = _Part(where.reshape(-1, 3), np.zeros(DIRECTIONS, dtype=bool))
-        self.tree: Any = KDTree(different(bisected(fine, SAMPLES * size).reshape(-1, 3))[0])
-        self._supports = (triangles.reshape(-1, 3) @ SPHERE.T).max(axis=0)
+        whole = np.concatenate(solids)
+        size = diagonal(whole)
+        fine = [bisected(triangles, FINEST * size) for triangles in solids]
+        self.corners, where = different(np.concatenate(fine).reshape(-1, 3))
+        self.indices, ends = where.reshape(-1, 3), np.cumsum([len(each) for each in fine])[:-1]
+        self.solids = np.split(self.indices, ends)
+        self.tree: Any = KDTree(different(bisected(np.concatenate(fine), SAMPLES * size).reshape(-1, 3))[0])
+        self._supports = (whole.reshape(-1, 3) @ SPHERE.T).max(axis=0)
 
     def wanted(self, parts: Sequence[_Part], *, rough: bool = False) -> _Wanted:
         allowed = [np.where(part.inward, self._supports, -np.inf) for part in parts]
@@ -71,18 +73,19 @@ class _Wanted:
 _Fitting = Generator[_Wanted, list[Fit], list[Fit]]
 
 
-def cover(surfaces: Sequence[Reals], waste: float) -> list[list[Fit]]:
+def cover(surfaces: Sequence[Sequence[Reals]], waste: float) -> list[list[Fit]]:
     """Returns for each surface at most `MOST` capsules whose union contains it.
 
-    Each triangle lies whole in one of them, or if it is long, each of its pieces. Surfaces are fitted side by side,
-    because a search of many capsules at once takes little longer than that of one.
+    Each triangle lies whole in one of them, or if it is long, each of its pieces. Where a surface of several solids
+    wastes too much, each solid gets a capsule, and the surface as many more. Surfaces are fitted side by side, because
+    a search of many capsules at once takes little longer than that of one.
 
     Args:
-        surfaces: Corners of the triangles of each (m, 3, 3) [m].
+        surfaces: Corners of the triangles (m, 3, 3) of each one's solids [m].
         waste: Capsules are added while the 95th percentile of the gaps between them and the triangles exceeds this,
             and a cut helps [m].
     """
-    fittings = [_fitting(triangles, waste) for triangles in surfaces]
+    fittings = [_fitting(solids, waste) for solids in surfaces]
     covers: list[list[Fit]] = [[] for _ in surfaces]
     waiting = {number: next(fitting) for number, fitting in enumerate(fittings)}
     while waiting:
@@ -104,18 +107,27 @@ def cover(surfaces: Sequence[Reals], waste: float) -> list[list[Fit]]:
     return covers
 
 
-def _fitting(triangles: Reals, waste: float) -> _Fitting:
-    """Capsules around triangles; yields the fits that it needs."""
-    surface = _Surface(triangles)
-    parts = [surface.whole]
-    fits = yield surface.wanted(parts)
-    while len(fits) < MOST and not all(part.final for part in parts):
+def _fitting(solids: Sequence[Reals], waste: float) -> _Fitting:
+    """Capsules around solids, together or around each of them; yields the fits that it needs."""
+    surface = _Surface(solids)
+    fits = yield from _refined(surface, [surface.indices], waste)
+    if len(solids) > 1 and (most := most_gaps(gaps(fits, surface.tree))) > waste:
+        single = yield from _refined(surface, surface.solids, waste)
+        fits = single if most_gaps(gaps(single, surface.tree)) < most else fits
+    return fits
+
+
+def _refined(surface: _Surface, solids: Sequence[Indices], waste: float) -> _Fitting:
+    """Capsules around triangles, the one with most waste cut as long as that helps; yields the fits that it needs."""
+    parts = [_Part(triangles, np.zeros(DIRECTIONS, dtype=bool)) for triangles in solids]
+    fits, most = (yield surface.wanted(parts)), MOST + len(solids) - 1
+    while len(fits) < most and not all(part.final for part in parts):
         exposed = gaps(fits, surface.tree)
         if most_gaps(exposed) <= waste:
             break
         worst = max((i for i, part in enumerate(parts) if not part.final), key=lambda i: mean_gap([exposed[i]]))
         others = [fit for i, fit in enumerate(fits) if i != worst]
-        pieces = yield from _best_cut(parts[worst], others, surface, GAIN * mean_gap(exposed))
+        pieces = yield from _best_cut(parts[worst], others, surface, GAIN * mean_gap(exposed), most)
         if not pieces:
             parts[worst].final = True
             continue
@@ -125,23 +137,23 @@ def _fitting(triangles: Reals, waste: float) -> _Fitting:
 
 
 def _best_cut(
-    part: _Part, others: list[Fit], surface: _Surface, most: float
+    part: _Part, others: list[Fit], surface: _Surface, widest: float, most: int
 ) -> Generator[_Wanted, list[Fit], list[_Part]]:
-    """Pieces of the cut with the least mean gap; none if each cut leaves more than `most` [m]."""
+    """Pieces of the cut with the least mean gap; none if each leaves more than `widest` [m] or `most` capsules."""
     points = surface.points(part)
     axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)[2]
     low, high = (points @ axes.T).min(axis=0), (points @ axes.T).max(axis=0)
     where = (surface.corners[part.triangles].mean(axis=1) @ axes.T - low) / np.maximum(high - low, 1e-12)
     best: list[_Part] = []
-    cuts = [pieces for grid in _grids() if 1 < len(pieces := _cells(part, axes, where, grid)) <= MOST - len(others)]
+    cuts = [pieces for grid in _grids() if 1 < len(pieces := _cells(part, axes, where, grid)) <= most - len(others)]
     if not cuts:
         return best
     fits = iter((yield surface.wanted([piece for pieces in cuts for piece in pieces], rough=True)))
     for pieces in cuts:
         union = [*others, *itertools.islice(fits, len(pieces))]
         left = mean_gap(gaps(union, surface.tree)) * (len(pieces) / 2) ** PRICE
-        if left < most:
-            best, most = pieces, left
+        if left < widest:
+            best, widest = pieces, left
     return best
 
 

@@ -31,12 +31,13 @@ def fit_collision_shapes(
 
     Spheres and capsules of the file stay as they are. The union of a link's shapes contains its boxes, cylinders and
     meshes, so a distance between links is never larger than that of the file's geometry. The result is kept in the disk
-    cache; fitting takes 0.2 s for each mesh.
+    cache; fitting takes 0.2 to 0.4 s for each mesh.
 
     Args:
         robot: A robot from a file or a name, or one with `shapes`.
         waste: A link gets more shapes, up to six, while the 95th percentile of the gaps between them and its surface
-            exceeds this, > 0 [m]. By default 2 cm, or 4 cm for a robot with more than 30 links with geometry.
+            exceeds this, > 0 [m]; one of several boxes, cylinders and meshes up to five more than it has of these. By
+            default 2 cm, or 4 cm for a robot with more than 30 links with geometry.
         srdf: File with pairs of links whose collisions are disabled; by default NAME.srdf beside NAME.urdf or in the
             folder "srdf" beside its folder, if there is one.
 
@@ -58,8 +59,8 @@ def fit_collision_shapes(
             return CollisionShapes.from_json(stored.decode())
         except (InvalidArgumentError, UnicodeDecodeError):  # by another version: fit again
             pass
-    meshes = {link: np.concatenate(surface.triangles) for link, surface in links.items() if surface.triangles}
-    fits = dict(zip(meshes, cover(list(meshes.values()), waste), strict=True))
+    solids = {link: surface.triangles for link, surface in links.items() if surface.triangles}
+    fits = dict(zip(solids, cover(list(solids.values()), waste), strict=True))
     bodies = [body for link, surface in links.items() for body in _bodies(link, surface, fits.get(link, []))]
     shapes = without_coarse_pairs(robot.model, collision_geometry(robot), with_pairs(robot.model, bodies, disabled))
     cache.store(entry, shapes.to_json().encode(), f"collision shapes of {robot.name}")

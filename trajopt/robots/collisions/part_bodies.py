@@ -51,7 +51,7 @@ def _bodies(part: Reals, waste: float) -> list[Box | Capsule | Sphere]:
     left = float(np.percentile(tree.query(_points(box))[0], OFTEN))
     if left <= waste:
         return [box]
-    (fits,) = cover([part], waste)
+    (fits,) = cover([[part]], waste)
     if left <= most_gaps(gaps(fits, tree)):
         return [box]
     return [
