@@ -24,10 +24,10 @@ COPIES = DOCS / "_build" / "examples"
 
 SUBJECTS = {
     "First steps": (1, 2, 3, 4, 19, 36, 37, 40, 41, 42),
-    "Arms": (12, 20, 21, 22, 23, 24, 34, 35, 43, 45),
+    "Arms": (12, 20, 21, 22, 23, 24, 34, 35, 43, 45, 47),
     "Legs": (6, 7, 18, 38),
     "Flight and contact": (8, 9, 10, 11, 44),
-    "Control loops": (5, 13, 14, 15, 16, 17, 33),
+    "Control loops": (5, 13, 14, 15, 16, 17, 33, 46),
     "Wheels and maps": (25, 26, 27, 28, 29, 30, 31, 32),
 }
 """Subjects of the gallery with the numbers of their examples; those that no subject lists stand under "More"."""

@@ -62,6 +62,11 @@ def test_a_tracker_keeps_away_from_a_ball_that_moves_and_is_one_with_track() -> 
         steps.append(tracker.step({"tool.reference": still[t], "collisions.ball": centre[t]}).q)
     assert np.abs(np.array(steps) - track.qs[1:]).max() < 1e-3
     assert np.abs(track.qs[-1] - q0).max() > 0.05
+    (ball,) = track.obstacles
+    np.testing.assert_allclose(ball.points[:, 0], centre)
+    np.testing.assert_allclose(ball.radii, BALL.radius)
+    panel = track.plot().subfigs[0]
+    assert "moving obstacle" in [text.get_text() for legend in panel.legends for text in legend.get_texts()]
     balls = [(*SHAPES.bodies[2:], trajopt.Sphere(BALL.radius, center=each)) for each in centre]
     moving = [(i, 6) for i in range(6)]
     gaps = [body_distances(ROBOT.model, each, moving, q[None]).min() for each, q in zip(balls, track.qs)]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.analysis.references import distances_of
+from trajopt.analysis.references import Item, distances_of
 from trajopt.residuals import ResidualModelCollisions, ResidualModelObstacleDistance, ResidualModelPairDistance
 from trajopt.robots.box import Box
 from trajopt.robots.round_bodies import check_round
@@ -68,8 +68,12 @@ def obstacles_of(solution: Solution) -> list[Obstacle]:
     Args:
         solution: The solution, with its problem.
     """
+    return obstacles_in(*distances_of(solution))
+
+
+def obstacles_in(items: Iterable[Item], values: Mapping[str, Reals]) -> list[Obstacle]:
+    """Obstacles in costs and constraints, from the values of their parameters at all knots (T + 1, ...) by name."""
     obstacles: list[Obstacle] = []
-    items, values = distances_of(solution)
     for item in items:
         if isinstance(item.residual, ResidualModelObstacleDistance):
             rows = values[f"{item.name}.{'circles' if item.residual.dim == 2 else 'spheres'}"]

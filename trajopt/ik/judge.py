@@ -72,6 +72,7 @@ def judged(
         limits=following.bounds.copy(),
         frames=tuple(wanted),
         wanted=np.reshape(list(wanted.values()), (-1, len(qs), 3)),
+        obstacles=model.obstacles(p),
         solution=solution,
     )
 
@@ -126,9 +127,7 @@ def _wanted(model: TaskModel, p: Reals) -> dict[str, Reals]:
     for item in items:
         residual, name = item.residual, f"{item.name}.reference"
         if isinstance(residual, ResidualModelFramePlacement | ResidualModelFrameTranslation):
-            parameter = model.layout.parameters[name]
-            values = np.array([parameter.shaped(row) for row in p[:, model.layout.slices[name]]])
-            points.setdefault(str(residual.frame), values.reshape(len(p), 3, -1)[:, :, -1])
+            points.setdefault(str(residual.frame), model.values(name, p).reshape(len(p), 3, -1)[:, :, -1])
     return points
 
 

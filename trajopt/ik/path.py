@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from trajopt.analysis.obstacles import Obstacle
 from trajopt.ik.result import TaskResidual
 from trajopt.objects.lazy import above
 from trajopt.robots import Robot
@@ -87,6 +88,7 @@ class IKPath:
             (5, nv); ±inf for no limit [rad, m, per s, per s²].
         frames: Frames whose placement is a task.
         wanted: Targets of their origins in the world (frames, T + 1, 3) [m].
+        obstacles: Obstacles in the tasks at each time.
         solution: Solution of the optimal-control problem; None for differential inverse kinematics.
     """
 
@@ -101,6 +103,7 @@ class IKPath:
     limits: Reals = field(repr=False)
     frames: tuple[str, ...]
     wanted: Reals = field(repr=False)
+    obstacles: tuple[Obstacle, ...] = field(default=(), repr=False)
     solution: Solution | None = field(default=None, repr=False)
 
     @property

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
+from trajopt.analysis.obstacles import Obstacle, obstacles_in
 from trajopt.checks import check_array
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
@@ -161,6 +162,16 @@ class TaskModel(Model):
             for item in self.constraints.constraints
             if isinstance(item.residual, ResidualModelCollisions)
         )
+
+    def values(self, name: str, p: Reals) -> Reals:
+        """Values (n, ...) of a parameter in rows of parameters (n, np)."""
+        parameter = self.layout.parameters[name]
+        return np.array([parameter.shaped(row) for row in p[:, self.layout.slices[name]]])
+
+    def obstacles(self, p: Reals) -> tuple[Obstacle, ...]:
+        """Obstacles of costs and constraints for rows of parameters (n, np)."""
+        items = [*self.constraints.constraints, *self.costs.terms]
+        return tuple(obstacles_in(items, {name: self.values(name, p) for name in self.layout.parameters}))
 
     def configuration(self, argument: str, q: npt.ArrayLike) -> Reals:
         """Checks a configuration of the robot (nq,)."""

@@ -15,6 +15,16 @@ from trajopt.plotting.film import filmed
 from trajopt.plotting.frames import check_film_path
 from trajopt.plotting.limits import draw_limit
 from trajopt.plotting.motion import draw_base, draw_figures
+from trajopt.plotting.obstacles import (
+    at_knots,
+    corners,
+    draw_hulls,
+    draw_moving,
+    draw_obstacle,
+    moving_around,
+    obstacles_around,
+    solids_around,
+)
 from trajopt.plotting.scene import draw_color_bar, scene_of
 from trajopt.plotting.solids import around_solids
 from trajopt.plotting.style import (
@@ -63,8 +73,15 @@ def plot_ik_path(
 
 def _draw_motion(target: Any, track: IKPath) -> None:
     skeleton, paths = _skeleton(track, track.qs)
-    around = [paths.reshape(-1, 3), track.wanted.reshape(-1, 3), around_solids(skeleton)]
-    scene = scene_of(target, skeleton.points, np.concatenate(around), None)
+    points = skeleton.points.reshape(-1, 3)
+    bodies, hulls = obstacles_around(track.obstacles), solids_around(track.obstacles)
+    moving = at_knots(moving_around(track.obstacles, points), _FIGURES)
+    around = [paths, track.wanted, around_solids(skeleton), corners(bodies, points), *hulls, *(at for _, at in moving)]
+    scene = scene_of(target, skeleton.points, np.concatenate([each.reshape(-1, 3) for each in around]), None)
+    for body in bodies:
+        draw_obstacle(scene, body, points)
+    draw_hulls(scene, hulls)
+    draw_moving(scene, moving)
     draw_base(scene, skeleton)
     last = len(track) - 1
     draw_figures(scene, skeleton, np.unique(np.round(np.linspace(0, last, _FIGURES)).astype(int)), last)
@@ -175,7 +192,9 @@ def motion_of_path(track: IKPath) -> Solution:
     """Returns the motion as a Solution, for films and views, with the ends of the reference paths as goals."""
     goals = tuple(zip(track.frames, track.wanted[:, -1]))
     xs = np.hstack([track.qs, track.vs])
-    return described_motion(xs, solver="ik.track", robot=track.robot, times=track.times, goals=goals)
+    return described_motion(
+        xs, solver="ik.track", robot=track.robot, times=track.times, goals=goals, obstacles=track.obstacles
+    )
 
 
 def animate_ik_path(
