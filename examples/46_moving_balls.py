@@ -16,7 +16,6 @@ import numpy as np
 
 import trajopt
 from trajopt import mpc
-from trajopt.analysis import clearance
 
 RADIUS, MARGIN = 0.08, 0.02  # [m]
 X0 = np.r_[0.0, -0.4, 0.0, -2.0, 0.0, 1.6, 0.8, np.zeros(7)]  # [rad], [rad/s]

@@ -31,7 +31,7 @@ def frame() -> trajopt.Scene:
         "above": ((0.0, 0.5 * (OPENING + BEAM)), (BEAM, side, BEAM)),
         "below": ((0.0, -0.5 * (OPENING + BEAM)), (BEAM, side, BEAM)),
     }
-    places = {name: [*(MIDDLE + [0.0, *at]), 0.0, 0.0, 0.0, 1.0] for name, (at, _) in parts.items()}
+    places = {name: [*(MIDDLE + np.array([0.0, *at])), 0.0, 0.0, 0.0, 1.0] for name, (at, _) in parts.items()}
     return trajopt.Scene({name: trajopt.Box(size, placement=places[name]) for name, (_, size) in parts.items()})
 
 

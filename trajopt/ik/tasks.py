@@ -12,6 +12,7 @@ import numpy.typing as npt
 from casadi import SX
 
 from trajopt.analysis.obstacles import Obstacle, obstacles_in
+from trajopt.analysis.references import Item
 from trajopt.checks import check_array
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
@@ -170,7 +171,7 @@ class TaskModel(Model):
 
     def obstacles(self, p: Reals) -> tuple[Obstacle, ...]:
         """Obstacles of costs and constraints for rows of parameters (n, np)."""
-        items = [*self.constraints.constraints, *self.costs.terms]
+        items: list[Item] = [*self.constraints.constraints, *self.costs.terms]
         return tuple(obstacles_in(items, {name: self.values(name, p) for name in self.layout.parameters}))
 
     def configuration(self, argument: str, q: npt.ArrayLike) -> Reals:
