@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.analysis.basics import runs, time_words
+from trajopt.analysis.basics import rounded_up, runs, time_words
 from trajopt.analysis.constraints import HELD, ConstraintRows, violated_at_start
 from trajopt.analysis.gaps import no_motion
 from trajopt.analysis.row_names import FRICTION
@@ -50,34 +50,50 @@ def constraint_lines(solution: Solution, constraints: Sequence[ConstraintRows]) 
 
 
 def relaxation(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
-    """Advises to relax the most violated constraint, and names those in its way; empty if none is violated.
+    """Advises to relax the violated constraints, and names those in their way; empty if none is violated.
 
     Amounts are given at a stationary point of the violation only, at which solvers end as INFEASIBLE: to first order no
-    change of the controls reduces them. They need not be the least ones, as the point may be a saddle. Violations
-    of states that are no motion tell nothing of what to relax.
+    change of the controls reduces them. They are those of all violated rows together, with which this motion is
+    feasible. One row alone may have to give more, and a saddle may have smaller ones. Violations of states that are no
+    motion tell nothing of what to relax.
     """
     ordered = by_violation(constraints)
     if not ordered or no_motion(solution):
         return ""
-    first = ordered[0]
-    knot, row, excess = first.largest(_enforced(first))
-    least = max(HELD, NOISE * excess)
-    here = [(rows, int(i)) for rows in ordered for i in np.flatnonzero(_enforced(rows)[knot] > least)]
     stationary = solution.status is SolverStatus.INFEASIBLE
-
-    def named(rows: ConstraintRows, i: int, name: str) -> str:
-        amount = f" by {rows.violations[knot, i]:.3g}{_unit(solution, rows, knot, i)}" if stationary else ""
-        return name + amount
-
-    together = [named(r, i, r.title(i)) for r, i in here]
-    others = _in_the_way(constraints, first, knot)
-    words = f"relax {named(first, row, repr(first.title(row)))} at knot {knot}{time_words(solution, knot)}, "
-    words += "which this motion lacks" if stationary else "by an amount that this motion does not tell"
-    if len(together) > 1:
-        words += f" (violated together there: {', '.join(together)})"
-    if others:
-        words += f", or relax others that are at their bounds before: {'; '.join(others)}"
+    first, *more = _violated_rows(solution, constraints, amounts=stationary)
+    words = f"relax {first}"
+    if stationary and more:
+        left = f" and {len(more) - MOST} more" if len(more) > MOST else ""
+        words += f" and, with it, {', '.join(more[:MOST])}{left}: this motion then satisfies all constraints"
+        words += "; one alone may have to give more, which it tells if it is soft"
+    else:
+        words += ", which this motion lacks" if stationary else ", by an amount that this motion does not tell"
+        words += f" (also violated: {', '.join(more[:MOST])})" if more else ""
+    knot, _, _ = ordered[0].largest(_enforced(ordered[0]))
+    if others := _in_the_way(constraints, ordered[0], knot):
+        words += f"; or relax others that are at their bounds before: {'; '.join(others)}"
     return words
+
+
+def _violated_rows(solution: Solution, constraints: Sequence[ConstraintRows], *, amounts: bool) -> list[str]:
+    """Rows of hard constraints in words, the worst first, with their knots and, if wanted, amounts.
+
+    A violation is negligible beside a larger one of the same unit.
+    """
+    found, worst = list[tuple[float, float, str]](), dict[str, float]()
+    hard = [(rows, _enforced(rows), i) for rows in constraints if not rows.soft for i in range(len(rows.rows))]
+    for rows, beyond, i in hard:
+        worst[rows.units[i]] = max(worst.get(rows.units[i], HELD / NOISE), float(beyond[:, i].max(initial=0.0)))
+    for rows, beyond, i in hard:
+        knots = np.flatnonzero(beyond[:, i] > NOISE * worst[rows.units[i]])
+        if len(knots):
+            most = int(beyond[:, i].argmax())
+            excess = float(beyond[most, i])
+            amount = f" by {rounded_up(excess)}{_unit(solution, rows, most, i)}" if amounts else ""
+            at = f"knot {most}{time_words(solution, most)}" if len(knots) == 1 else f"knots {runs(knots)}"
+            found.append((-float(beyond.max()), -excess, f"{rows.title(i)!r}{amount} at {at}"))
+    return [words for *_, words in sorted(found)]
 
 
 def opposed(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
