@@ -129,7 +129,7 @@ def test_advice_is_about_the_motion_that_is_returned_and_not_about_the_last_step
     text = dataclasses.replace(solution, history=lost).explain()
     assert "all constraints hold" in text
     assert "still violated" not in text
-    assert "solver.solve(starts=8) tries several" in text
+    assert "solver.solve(starts=8) tries other guesses" in text
     problem.set_parameter("goal.reference", [3.5], "all")  # within reach
     missed = left(problem, SolverStatus.MAX_ITERATIONS, "SolverSQP", gap=0.0)
     assert "-> constraints are still violated, 'goal' may contradict the dynamics or other bounds: relax 'goal" in (
@@ -157,6 +157,9 @@ def test_a_stationary_motion_is_no_case_for_more_iterations() -> None:
     (line,) = advice(still).splitlines()
     assert line.startswith("-> the motion is stationary (dJ/du = 0)")
     assert "solver.solve(starts=8)" in line
+    several = advice(dataclasses.replace(still, ends=(("MAX_ITERATIONS", 8, np.nan),)))
+    assert "solver.solve(starts=16) tries more guesses than those 8" in several
+    assert "starts=8)" not in several
     assert "stationary" not in advice(solution)
 
 

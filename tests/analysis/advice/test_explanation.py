@@ -16,8 +16,9 @@ from casadi import SX
 import trajopt
 from tests.support.constrained import KNOTS, MOTOR, arm, pendulum, pendulum_problem, torn_mass, weak_pendulum
 from trajopt.analysis import ConstraintRows, constraint_rows, constraints_report
-from trajopt.analysis.advice.constraints import constraint_lines, relaxation
+from trajopt.analysis.advice.constraints import constraint_lines
 from trajopt.analysis.advice.missed_goals import out_of_reach
+from trajopt.analysis.advice.relaxation import relaxation
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution, SolverStatus
 from trajopt.solvers import SolverSQP, SQPOptions

@@ -18,8 +18,6 @@ from trajopt.analysis.advice.constraints import (
     constraint_lines,
     moving_the_start,
     nearly_met,
-    opposed,
-    softening,
     time_may_help,
 )
 from trajopt.analysis.advice.crowded_slots import crowded_slots
@@ -33,6 +31,7 @@ from trajopt.analysis.advice.facts import (
     grown_derivatives,
     guess_lost,
     has_black_boxes,
+    more_guesses,
     more_time,
     other_solvers,
 )
@@ -40,6 +39,7 @@ from trajopt.analysis.advice.long_steps import advice_on_steps, smaller_steps
 from trajopt.analysis.advice.missed_goals import headline, misses, out_of_reach
 from trajopt.analysis.advice.one_knot import one_knot
 from trajopt.analysis.advice.progress import going_on, last_records, method_lines
+from trajopt.analysis.advice.relaxation import opposed, softening
 from trajopt.analysis.advice.resting import cannot_rest
 from trajopt.analysis.advice.singular_goals import singular_goals
 from trajopt.analysis.advice.unknowns import bounds_of_failure, unknown_lines
@@ -274,7 +274,7 @@ def _cut_short(solution: Solution, constraints: Sequence[ConstraintRows], looser
         advice += [*more, *looser]
     advice += _slow_steps(solution, outside, known)
     if status is SolverStatus.MAX_ITERATIONS and not (advice or known):
-        advice.append("raise max_iterations, or start from a better guess; solver.solve(starts=8) tries several")
+        advice.append(f"raise max_iterations, or start from a better guess; {more_guesses(solution)}")
     return advice
 
 
@@ -287,10 +287,7 @@ def _slow_steps(solution: Solution, outside: str, known: bool) -> list[str]:
     advice = [each for each in (guess_lost(solution), curved) if each]
     if np.median([r.step_length for r in recent]) < 0.1 and not (outside or curved or known):
         others = f"{other_solvers(solution)}, or " if other_solvers(solution) else ""
-        advice.append(
-            f"the last steps were short: try {others}a guess closer to the goal; solver.solve(starts=8) tries several "
-            "guesses"
-        )
+        advice.append(f"the last steps were short: try {others}a guess closer to the goal; {more_guesses(solution)}")
     return advice
 
 
@@ -304,7 +301,7 @@ def _stationary(solution: Solution) -> str:
         return ""
     return (
         f"the motion is stationary (dJ/du = {slope.max(initial=0.0):.1g}), so more iterations do not lower its cost: "
-        "solver.solve(starts=8) tries other guesses as well"
+        f"{more_guesses(solution)} as well"
     )
 
 
@@ -318,7 +315,7 @@ def _no_decrease(solution: Solution, constraints: Sequence[ConstraintRows]) -> s
             f"start closer to one{f', or use {others}, which names the constraint to relax' if others else ''}"
         )
     if against := opposed(solution, constraints):
-        return f"no step lowered the violations any further: {against}; solver.solve(starts=8) tries other guesses"
+        return f"no step lowered the violations any further: {against}; {more_guesses(solution)}"
     boxes = ", or check a black box with ActionModelNumDiff" if has_black_boxes(solution) else ""
     return (
         "the cost does not decrease as the model predicts: look for a term that is not smooth where its cost is "
@@ -344,7 +341,7 @@ def _indefinite(solution: Solution) -> str:
     if t is None or solution.problem is None:
         return "add a cost > 0 on every control at every knot"
     if t >= solution.problem.T:
-        return "no program was convex at the end: start from another guess, or solver.solve(starts=8) tries several"
+        return f"no program was convex at the end: start from another guess; {more_guesses(solution)}"
     with solution.as_solved() as problem:
         Luu = problem.calc_diff(solution.xs, solution.us).Luu[t]
     values, vectors = np.linalg.eigh(Luu)
