@@ -38,7 +38,7 @@ from trajopt.analysis.advice.facts import (
 from trajopt.analysis.advice.long_steps import advice_on_steps, smaller_steps
 from trajopt.analysis.advice.missed_goals import headline, misses, out_of_reach
 from trajopt.analysis.advice.one_knot import one_knot
-from trajopt.analysis.advice.progress import going_on, last_records, method_lines
+from trajopt.analysis.advice.progress import going_on, last_records, method_lines, stagnation
 from trajopt.analysis.advice.relaxation import opposed, softening
 from trajopt.analysis.advice.resting import cannot_rest
 from trajopt.analysis.advice.singular_goals import singular_goals
@@ -261,6 +261,8 @@ def _cut_short(solution: Solution, constraints: Sequence[ConstraintRows], looser
     grown = "" if outside else grown_derivatives(solution)
     advice, far = [each for each in (outside, grown) if each], out_of_reach(solution)
     more = [] if known else going_on(solution)
+    doubt = "" if known or more or nearly_met(constraints) else stagnation(solution)
+    advice += [doubt] if doubt else []
     relaxed = opposed(solution, constraints)
     if relaxed and nearly_met(constraints) and not known:
         advice += [f"constraints are still violated, {relaxed}: more iterations may meet them", *more, *looser]
