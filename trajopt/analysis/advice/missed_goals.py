@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -37,10 +38,11 @@ def misses(solution: Solution) -> list[str]:
     """Returns a sentence for each missed goal of a frame's position; empty without missed goals."""
     if solution.robot is None or not np.all(np.isfinite(solution.xs)):
         return []
-    return [words for frame, point in solution.description.goals for words in _miss(solution, frame, point)]
+    model, goals = solution.robot.model, solution.description.goals
+    return [words for frame, point in goals for words in _miss(solution, model, frame, point)]
 
 
-def _miss(solution: Solution, frame: str, point: Reals) -> Iterator[str]:
+def _miss(solution: Solution, model: Any, frame: str, point: Reals) -> Iterator[str]:
     distances = np.linalg.norm(solution.frame_path(frame) - point, axis=1)
     first, last = float(distances[0]), float(distances[-1])
     if last <= max(LEAST, LEFT * first):
@@ -53,7 +55,7 @@ def _miss(solution: Solution, frame: str, point: Reals) -> Iterator[str]:
             "the plant left the plan, as unstable motions do without feedback; track it with replay(..., "
             'feedback="gains") or "springs", or check that the plan itself reaches it'
         )
-    cure = beyond_reach(solution.robot.model, frame, point) or cure
+    cure = beyond_reach(model, frame, point) or cure
     yield f"{called} is still {last:.3g} m at the end, {first:.3g} m at the start: {cure}"
 
 

@@ -61,7 +61,7 @@ def stagnation(solution: Solution) -> str:
 
     The last attempt does not count, as it was cut short.
     """
-    *ended, _ = [list(records)[-1] for _, records in groupby(solution.history, key=lambda each: each.attempt)] or [None]
+    ended = [list(records)[-1] for _, records in groupby(solution.history, key=lambda each: each.attempt)][:-1]
     least = min((_infeasibility(record, gaps=True) for record in ended), default=0.0)
     if len(ended) < 2 or least <= HELD:
         return ""
