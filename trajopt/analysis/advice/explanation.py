@@ -42,6 +42,7 @@ from trajopt.analysis.advice.progress import going_on, last_records, method_line
 from trajopt.analysis.advice.relaxation import opposed, softening
 from trajopt.analysis.advice.resting import cannot_rest
 from trajopt.analysis.advice.singular_goals import singular_goals
+from trajopt.analysis.advice.stationary import stationary
 from trajopt.analysis.advice.unknowns import bounds_of_failure, unknown_lines
 from trajopt.analysis.advice.untouched import untouched
 from trajopt.analysis.basics import time_words as knot_time
@@ -66,8 +67,6 @@ CUT_SHORT = (
 """Statuses of solves that might have gone on."""
 CONVEX = 1e-9
 """Least curvature of a cost that is convex in its controls, relative to the largest one or 1 [-]."""
-STATIONARY = 1e-6
-"""Largest decrease of the cost by changing a control by its size or 1, relative to the cost or 1, at an optimum [-]."""
 MOST_OPTIMA = 6
 """Largest number of listed optima."""
 _NONE_FEASIBLE = "; none keeps dynamics and constraints, the least violation is"
@@ -270,7 +269,7 @@ def _cut_short(solution: Solution, constraints: Sequence[ConstraintRows], looser
         time = more_time(solution, ", or ", "") if time_may_help(constraints) else ""
         rest = "" if far else f"{time}; otherwise start closer to a motion that meets them"
         advice += [*more, *looser, f"constraints are still violated, {relaxed}{rest}"]
-    elif status is SolverStatus.MAX_ITERATIONS and (stays := _stationary(solution)):
+    elif status is SolverStatus.MAX_ITERATIONS and (stays := stationary(solution)):
         return [*advice, stays, *looser]
     else:
         advice += [*more, *looser]
@@ -291,20 +290,6 @@ def _slow_steps(solution: Solution, outside: str, known: bool) -> list[str]:
         others = f"{other_solvers(solution)}, or " if other_solvers(solution) else ""
         advice.append(f"the last steps were short: try {others}a guess closer to the goal; {more_guesses(solution)}")
     return advice
-
-
-def _stationary(solution: Solution) -> str:
-    """Advice if the returned motion is stationary although the solver went on; otherwise empty."""
-    if solution.problem is None or gap_left(solution):
-        return ""
-    slope = np.abs(solution.stationarity())
-    saved = float(np.max(slope * np.maximum(1.0, np.abs(solution.us)), initial=0.0))
-    if saved > STATIONARY * max(1.0, abs(solution.cost)):
-        return ""
-    return (
-        f"the motion is stationary (dJ/du = {slope.max(initial=0.0):.1g}), so more iterations do not lower its cost: "
-        f"{more_guesses(solution)} as well"
-    )
 
 
 def _no_decrease(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
