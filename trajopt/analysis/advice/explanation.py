@@ -43,6 +43,7 @@ from trajopt.analysis.advice.relaxation import opposed, softening
 from trajopt.analysis.advice.resting import cannot_rest
 from trajopt.analysis.advice.singular_goals import singular_goals
 from trajopt.analysis.advice.stationary import stationary
+from trajopt.analysis.advice.terminal_gains import terminal_gains
 from trajopt.analysis.advice.unknowns import bounds_of_failure, unknown_lines
 from trajopt.analysis.advice.untouched import untouched
 from trajopt.analysis.basics import time_words as knot_time
@@ -85,6 +86,7 @@ def explain(solution: Solution) -> str:
     lines += constraint_lines(solution, constraints)
     if solution.problem is not None:
         lines += _optimality(solution)
+    lines += terminal_gains(solution, constraints)
     lines += [] if nothing else _gait(solution)
     over = exceeded(solution)
     lines += limit_lines(over)
