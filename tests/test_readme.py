@@ -268,7 +268,7 @@ def test_what_cannot_hold_says_what_to_relax() -> None:
     infeasible = names["SolverSQP"](problem).solve()
     assert infeasible.status is SolverStatus.INFEASIBLE
     assert "relax 'upright[v]' by" in infeasible.explain()
-    assert "upright[q] by" in infeasible.explain()
+    assert "'upright[q]' by" in infeasible.explain()
     problem.set_parameter("motor.lower", -1.5)
     problem.set_parameter("motor.upper", 1.4)
 

@@ -163,6 +163,32 @@ def test_samples_have_parameters_of_their_own() -> None:
         solution.monte_carlo(0.0, 3, parameters={"b": [1.0, 2.0, 3.0]})
 
 
+def test_feedback_measures_states_with_noise() -> None:
+    """The gains answer x + e: P⁺ = (0.9 - K)² P + K² 0.01 without other noise."""
+    solution = scalar()
+    samples = solution.monte_carlo(0.0, 40000, measurement=0.1)
+    P = 0.0
+    for K in solution.K[:, 0, 0]:
+        P = (0.9 - K) ** 2 * P + 0.01 * K**2
+    np.testing.assert_allclose(samples.covariance(), P, rtol=0.03)
+    np.testing.assert_array_equal(solution.monte_carlo(0.2, 9).xs, solution.monte_carlo(0.2, 9, measurement=0.0).xs)
+    np.testing.assert_array_equal(
+        solution.monte_carlo(0.0, 9, measurement=0.1, feedback=False).xs[:, -1], solution.xs[None, -1].repeat(9, 0)
+    )
+    with pytest.raises(InvalidArgumentError, match="measurement: expected standard deviations >= 0, got -1"):
+        solution.monte_carlo(0.0, 3, measurement=-1.0)
+
+
+def test_samples_within_bounds_are_successes() -> None:
+    samples = solved("unicycle").monte_carlo(0.05, 50)
+    apart = np.abs(samples.deviations(3))
+    np.testing.assert_array_equal(samples.within([0.1, np.inf, 0.2], 3), (apart[:, 0] <= 0.1) & (apart[:, 2] <= 0.2))
+    np.testing.assert_array_equal(samples.within(0.1), (np.abs(samples.deviations()) <= 0.1).all(axis=1))
+    for bounds in ([0.1, 0.2], 0.0, [[0.1] * 3]):
+        with pytest.raises(InvalidArgumentError, match="bounds: expected a number > 0, or one for each of 3 tangent"):
+            samples.within(bounds)
+
+
 def test_controls_of_samples_stay_within_limits() -> None:
     case = problems.load("arm-reach", robot="ur5")
     solution = solved("arm-reach")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
 import pytest
 
 import trajopt
+from tests.mpc.slider import controller
 from tests.support.collision_arm import collision_arm
 from tests.support.unsolved import solution_of
+from trajopt import mpc
 from trajopt.analysis import clearance
 from trajopt.errors import InvalidArgumentError
 from trajopt.robots.collisions.distances import body_distances
@@ -93,6 +96,18 @@ def test_an_obstacle_that_flies_through_a_robot_at_rest_is_seen() -> None:
     assert found.distance < -0.1 < found.at_knots
     assert "ball" in found.bodies
     assert (found.knot, found.share) == (0, pytest.approx(0.5, abs=0.2))
+
+
+def test_a_closed_loop_is_measured_along_its_motion(tmp_path: Path) -> None:
+    solution = motion(5, collisions=SCENE)
+    log = dataclasses.replace(mpc.simulate(controller(), None, [0.0, 0.8], 0.3), motion=solution)
+    assert clearance(log) == clearance(solution)
+    assert clearance(log, SCENE) == clearance(solution, SCENE)
+    with pytest.raises(InvalidArgumentError, match="path: expected a closed loop with its motion, got one without"):
+        clearance(dataclasses.replace(log, motion=None))
+    loaded = mpc.ClosedLoop.load(log.save(tmp_path / "loop.npz"))
+    with pytest.raises(InvalidArgumentError, match="from a file, which keeps no collision shapes"):
+        clearance(loaded)
 
 
 def test_one_knot_and_what_has_no_robot() -> None:

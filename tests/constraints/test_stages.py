@@ -14,7 +14,7 @@ import pytest
 import trajopt
 from tests.support.model_list import DIFFERENTIALS
 from tests.support.slow_twin import assert_close
-from trajopt.analysis.advice.constraints import softening
+from trajopt.analysis.advice.relaxation import softening
 from trajopt.analysis.constraints import named_rows
 from trajopt.errors import InvalidArgumentError
 from trajopt.model import content

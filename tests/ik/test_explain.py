@@ -29,7 +29,9 @@ def moved(pose: Any, step: Any) -> np.ndarray:
 
 
 def test_a_miss_of_a_placement_has_a_part_for_position_and_one_for_rotation() -> None:
-    far = moved(UR5.placement(np.full(6, 0.5), "tool0"), [5.0, 0.0, 0.0])
+    far = UR5.placement(np.full(6, 0.5), "tool0")
+    along = np.array([1.15, 0.0, 0.0])  # within the sum of the lengths of all links
+    far[:3, 3] = UR5.model.jointPlacements[1].translation + along
     one = ik.solve(UR5, hand(UR5, "tool0"), {"hand.reference": far}, starts=2, limits=False)
     miss = one.residuals["hand"].violation
     assert one.residuals["hand"].closest == ""  # only collisions have bodies

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 from pathlib import Path
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -14,7 +16,8 @@ import trajopt
 from tests.mpc import slider
 from trajopt import mpc
 from trajopt.errors import InvalidArgumentError
-from trajopt.mpc.promises import biased, missed_goals
+from trajopt.mpc.estimator import DECLARE
+from trajopt.mpc.promises import biased, missed_goals, steady_differences
 from trajopt.problems import mpc as loops
 from trajopt.problems.mpc import arm
 from trajopt.problems.mpc.cart_pole import ERRORS, NEAR
@@ -118,12 +121,10 @@ def test_a_reset_returns_to_the_first_values() -> None:
 def test_what_does_not_fit_is_refused() -> None:
     problem = slider.controller().problem
     with pytest.raises(
-        InvalidArgumentError, match=r"estimate: expected names of parameters with one element, got 'weight'"
+        InvalidArgumentError, match=r"estimate: expected names of parameters of the dynamics, got 'weight'; known: mass"
     ):
         mpc.MPCController(problem, options=mpc.MPCOptions(estimate={"weight": 1.0}))
-    with pytest.raises(
-        InvalidArgumentError, match=r"'goal\.reference', which has 2: declare each .* known: mass, damping$"
-    ):
+    with pytest.raises(InvalidArgumentError, match=r"got 'goal\.reference'; known: mass, damping$"):
         mpc.MPCController(problem, options=mpc.MPCOptions(estimate={"goal.reference": 1.0}))
     with pytest.raises(InvalidArgumentError, match=r"estimate\['mass'\]: expected a number > 0, got -1"):
         mpc.MPCOptions(estimate={"mass": -1.0})
@@ -214,7 +215,81 @@ def test_differences_that_change_their_sign_are_no_constant_disturbance(constant
     xs = np.random.default_rng(0).normal(size=(40, 4))
     expected, came = xs + 0.01, xs + 0.01
     came[:, 3] += 0.01 * np.where(np.arange(40) % 2 == 0, 1.0, 1.0 if constant else -1.0)
-    assert biased(state, xs, expected, came, 0.1) == (f"{state.tangent_names[3]} by 0.1 rad/s" if constant else "")
+    words = biased(state, steady_differences(state, xs, expected, came, 0.1))
+    assert words == (f"{state.tangent_names[3]} by 0.1 rad/s" if constant else "")
+
+
+class Puck(trajopt.DifferentialActionModelSymbolic):
+    """A mass of 2 kg on a plane under a force along x and, with `wind`, under that of the wind."""
+
+    def __init__(self, costs: trajopt.CostStack, limits: trajopt.ConstraintStack, *, wind: bool) -> None:
+        super().__init__(costs.state, nu=1, costs=costs, constraints=limits, control_names=["f"], control_units=["N"])
+        self.wind = self.parameter("wind", np.zeros(2), unit="N") if wind else np.zeros(2)
+
+    def acceleration(self, x: ca.SX, u: ca.SX) -> ca.SX:
+        return (ca.vertcat(u, 0.0) + self.wind) / 2.0
+
+
+WIND = np.array([0.4, -0.6])
+
+
+def blown(wind: bool, **options: Any) -> mpc.ClosedLoop:
+    """The log of a puck for 1 s in a wind that the model, without wind or with one of 0 N, lacks."""
+    state = trajopt.StateVector(4, names=["x", "y", "vx", "vy"], units=["m", "m", "m/s", "m/s"])
+    costs = trajopt.CostStack(state).add("goal", trajopt.ResidualModelState(state), weight=1.0)
+    costs.add("effort", trajopt.ResidualModelControl(state), weight=0.1)
+    limits = trajopt.ConstraintStack(state).add("f", trajopt.ResidualModelControl(state), lower=-2.0, upper=2.0)
+    knot = trajopt.IntegratedActionModelEuler(Puck(costs, limits, wind=wind), dt=0.05)
+    problem = trajopt.ShootingProblem(np.zeros(4), [knot] * 10, trajopt.CostStack(state))
+
+    def plant(x: Reals, u: Reals, dt: float) -> Reals:
+        v = x[2:] + dt * (np.array([u[0], 0.0]) + WIND) / 2.0
+        return np.concatenate([x[:2] + dt * v, v])
+
+    controller = mpc.MPCController(problem, options=mpc.MPCOptions(**options))
+    return mpc.simulate(controller, plant, np.zeros(4), 1.0)
+
+
+@pytest.mark.parametrize("deviation", [1.0, (1.0, 2.0)])
+def test_a_vector_is_estimated_by_its_elements(deviation: Any, tmp_path: Path) -> None:
+    log = blown(True, estimate={"wind": deviation})
+    assert list(log.estimated) == ["wind[0]", "wind[1]"]
+    np.testing.assert_allclose([each[0] for each in log.estimated.values()], [[0.0, 1.0], [0.0, np.max(deviation)]])
+    np.testing.assert_allclose([each[-1, 0] for each in log.estimated.values()], WIND, rtol=0.02)
+    assert re.search(r"estimates: wind\[0\] 0\.[34]\d* ± .*; wind\[1\] -0\.[56]", log.explain())
+    assert log.biased == ""
+    assert mpc.ClosedLoop.load(log.save(tmp_path / "log.npz")).explain() == log.explain()
+    log.plot(tmp_path / "log.png")
+
+
+def test_deviations_of_a_vector_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match=r"estimate\['wind'\]: .* one for each of 2 elements, got 3"):
+        blown(True, estimate={"wind": (1.0, 1.0, 1.0)})
+    with pytest.raises(InvalidArgumentError, match=r"estimate\['wind'\]\[1\]: expected a number > 0, got 0"):
+        mpc.MPCOptions(estimate={"wind": [1.0, 0.0]})
+    with pytest.raises(InvalidArgumentError, match=r"estimate\['wind'\]: expected a number > 0, or one for each"):
+        mpc.MPCOptions(estimate={"wind": np.ones((2, 2))})
+    with pytest.raises(InvalidArgumentError, match=r"got 'wind'; declare one in the model, self\.parameter\("):
+        blown(False, estimate={"wind": 1.0})
+
+
+def test_a_constant_difference_of_the_plant_names_what_estimates_it(tmp_path: Path) -> None:
+    """Wind across the only force is none of its disturbances; of a slider along its force it is one."""
+    across = blown(False)
+    assert across.biased == "vy by -0.3 m/s, vx by 0.2 m/s"
+    words = "changes vy by -0.3 m/s, vx by 0.2 m/s more than predicted; MPCOptions(estimate={...}) estimates a param"
+    assert words in across.explain()
+    assert across.explain().endswith(DECLARE)
+    assert mpc.ClosedLoop.load(across.save(tmp_path / "log.npz")).explain() == across.explain()
+    assert "; the model has wind; if none of these does, " in blown(True).explain()
+    assert blown(False, offset_free=True).biased == "vy by -0.3 m/s"
+    along = mpc.simulate(slider.controller(), lambda x, u, dt: slider.moved(x, u + 0.7, dt), [0.0, 0.2], 4.0)
+    assert along.counts["failed"] == 0
+    assert (
+        "v by 0.7 m/s more than predicted; MPCOptions(offset_free=True) estimates and subtracts it" in along.explain()
+    )
+    right = mpc.simulate(slider.controller(), slider.moved, [0.0, 0.2], 4.0)
+    assert right.biased == ""
 
 
 def test_explain_tells_errors_of_a_reference_that_moves_and_not_where_plans_end() -> None:

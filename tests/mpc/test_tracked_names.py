@@ -1,11 +1,15 @@
 """Names of tracked quantities."""
 
+import dataclasses
+
 import casadi
 import numpy as np
 
 import trajopt
+from tests.mpc.slider import controller
 from trajopt import mpc, problems
 from trajopt.mpc.sensing import Sensing
+from trajopt.mpc.tracking import Tracked
 
 
 def test_tracked_coordinates_have_the_model_s_own_names() -> None:
@@ -38,6 +42,26 @@ def test_the_drawn_path_is_that_of_the_tracked_frame(tmp_path) -> None:
     texts = log.plot(tmp_path / "log.png").findobj(lambda each: hasattr(each, "get_text"))
     assert f"path of {frame}" in " ".join(text.get_text() for text in texts)
     assert mpc.ClosedLoop.load(log.save(tmp_path / "log.npz")).tracked[0].frame == frame
+
+
+def test_a_constant_reference_of_zero_is_no_target_beside_one_that_moves() -> None:
+    log = mpc.simulate(controller(), None, [0.0, 0.2], 0.5)
+    times = log.sample_times[:-1, None]
+    place = Tracked(name="place", labels=("q",), unit="m", actual=times + 0.1, reference=times)
+    speed = Tracked(name="speed", labels=("v",), unit="m/s", actual=times, reference=0.0 * times)
+    height = Tracked(name="height", labels=("z",), unit="m", actual=times, reference=0.0 * times + 0.5)
+
+    def shown(*tracked: Tracked) -> dict[str, str]:
+        return dataclasses.replace(log, kept=tracked).report()
+
+    words = shown(place, speed, height)
+    assert words["place"].startswith("error 0.1 m rms")
+    assert words["height"].startswith("from a constant reference ")
+    assert "speed" not in words
+    assert shown(speed)["speed"].startswith("from a constant reference 0.2")
+    figure = dataclasses.replace(log, kept=(place, speed)).plot_tracking()
+    notes = [axes.get_title(loc="right") for axes in figure.axes]
+    assert [note.partition(" 0")[0] for note in notes] == ["error", "from a constant reference"]
 
 
 def test_errors_of_estimates_are_distances() -> None:

@@ -87,3 +87,9 @@ def runs(knots: Ints) -> str:
     firsts, lasts = knots[np.append(0, edges + 1)], knots[np.append(edges, len(knots) - 1)]
     runs = [f"{a}" if a == b else f"{a}-{b}" for a, b in zip(firsts, lasts)]
     return ", ".join(runs[:_RANGES]) + (", ..." if len(runs) > _RANGES else "")
+
+
+def rounded_up(size: float) -> str:
+    """Text of a size > 0 with three digits that is not below it, but for rounding: "0.434" for 0.4332."""
+    step = 10.0 ** (np.floor(np.log10(size)) - 2)
+    return f"{step * np.ceil(size / step * (1.0 - 1e-6)):.3g}"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.analysis.basics import check_solution
+from trajopt.analysis.constraints import Flags
 from trajopt.analysis.covariance import gains_of
 from trajopt.analysis.feedback import control_limits
 from trajopt.analysis.lanes import StateLanes
@@ -24,6 +26,7 @@ from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.kernels import KernelCall, Rows, blocks_of, kernel, lane_count, rows
 from trajopt.kernels.parallel import ParallelCalls
+from trajopt.objects.lazy import above
 from trajopt.shooting import ShootingProblem, programs
 from trajopt.shooting.arrays import padded
 from trajopt.shooting.evaluator import Evaluator
@@ -31,6 +34,8 @@ from trajopt.states.base import StateAbstract
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from trajopt.solution import Solution
 
 CHUNK = 1024  # samples in parallel; limits the memory for their derivatives
@@ -44,11 +49,13 @@ class MonteCarlo:
         solution: The solution.
         xs: States (n, T + 1, nx).
         us: Controls (n, T, nu).
+        parameters: Values of the parameters that differ between samples (n, *shape), by name.
     """
 
     solution: Solution
     xs: Reals
     us: Reals
+    parameters: Mapping[str, Reals] = field(default_factory=dict)
 
     def deviations(self, knot: int = -1) -> Reals:
         """Returns the deviations x ⊖ xs of all samples at a knot, shape (n, ndx).
@@ -82,6 +89,43 @@ class MonteCarlo:
         deviations = self.deviations(knot)
         return np.cov(deviations, rowvar=False).reshape(deviations.shape[1], deviations.shape[1])
 
+    def within(self, bounds: npt.ArrayLike, knot: int = -1) -> Flags:
+        """Returns whether |x ⊖ xs| of each sample is within bounds at a knot, shape (n,); its mean is the success rate.
+
+        Args:
+            bounds: Largest deviation, > 0, of all tangent coordinates, or of each (ndx,); inf for one that may be any.
+            knot: Number of the knot; negative numbers count from the end.
+
+        Raises:
+            InvalidArgumentError: A bound is not > 0, their number differs, or there is no such knot.
+        """
+        deviations, limits = np.abs(self.deviations(knot)), as_numbers("bounds", bounds)
+        if limits.shape not in ((), deviations.shape[1:]) or not np.all(limits > 0.0):
+            raise InvalidArgumentError(
+                f"bounds: expected a number > 0, or one for each of {deviations.shape[1]} tangent coordinates, got "
+                f"{shown(bounds)}"
+            )
+        return np.asarray(np.all(deviations <= limits, axis=1))
+
+    def plot(
+        self,
+        path: str | Path | None = None,
+        *,
+        within: npt.ArrayLike | None = None,
+        coordinate: str | None = None,
+        knot: int = -1,
+    ) -> Figure:
+        """Draws success or deviations over the varied parameters, or a histogram; see `trajopt.plotting.plot_samples`.
+
+        Args:
+            path: File to write (.png, .pdf or .svg).
+            within: Bounds of a success as in `within`; None for deviations alone.
+            coordinate: Name of the tangent coordinate whose deviation is drawn; by default the first one.
+            knot: Number of the knot; negative numbers count from the end.
+        """
+        picture = above("plotting.samples.plot_samples")
+        return picture(self, path, within=within, coordinate=coordinate, knot=knot)
+
     def __repr__(self) -> str:
         return f"MonteCarlo({len(self.xs)} samples, {self.xs.shape[1]} knots)"
 
@@ -96,14 +140,16 @@ def monte_carlo(
     feedback: bool = True,
     clip: bool = True,
     parameters: Mapping[str, npt.ArrayLike] | None = None,
+    measurement: npt.ArrayLike = 0.0,
 ) -> MonteCarlo:
-    """Samples rollouts of the motion under noise: x⁺ = f(x, us - K (x ⊖ xs)) ⊕ w, with w normally distributed.
+    """Samples rollouts of the motion under noise: x⁺ = f(x, us - K (x ⊕ e ⊖ xs)) ⊕ w, with normal w and e.
 
     Equal seeds give equal samples for any number of threads.
 
     ```python
     masses = np.random.default_rng(0).uniform(0.85, 1.15, 1000)  # [kg]
-    samples = solution.monte_carlo(0.0, 1000, parameters={"pole.mass": masses})
+    samples = solution.monte_carlo(0.0, 1000, parameters={"pole.mass": masses}, measurement=0.005)
+    print(samples.within(0.1).mean())  # part of the samples that end within 0.1 of the plan
     ```
 
     Args:
@@ -116,6 +162,7 @@ def monte_carlo(
         clip: Whether to clip controls to the models' limits `lower` and `upper`, and to bounds of hard constraints on
             single controls.
         parameters: Values of run-time parameters in each sample, (n, *shape) by name, for all knots that have them.
+        measurement: Noise of the states that the feedback measures, at each knot, as in `state_covariance`.
 
     Raises:
         UnknownNameError: No knot has such a parameter.
@@ -131,6 +178,7 @@ def monte_carlo(
         draws = rng.standard_normal((T + 1, count, ndx))
         for each, factor in zip(draws, np.concatenate([L0, L])):
             each[:] = each @ factor.T
+        errors = _errors(rng, noise_covariances("measurement", measurement, T, ndx), count)
         xs, us = np.empty((T + 1, count, problem.state.nx)), np.empty((T, count, problem.nu))
         limits = control_limits(solution) if clip else None
         varied = VariedParameters(problem, parameters, count)
@@ -138,25 +186,40 @@ def monte_carlo(
         for first in range(0, count, CHUNK):
             part = slice(first, min(first + CHUNK, count))
             rows_of = functools.partial(varied.at, part=part)
-            _roll_out(solution, problem, K, draws[:, part], xs[:, part], us[:, part], limits, batches, rows_of)
-        return MonteCarlo(solution=solution, xs=np.swapaxes(xs, 0, 1), us=np.swapaxes(us, 0, 1))
+            e = None if errors is None else errors[:, part]
+            _roll_out(solution, problem, K, (draws[:, part], e), xs[:, part], us[:, part], limits, batches, rows_of)
+        own = {name: as_numbers("parameters", values) for name, values in (parameters or {}).items()}
+        return MonteCarlo(solution=solution, xs=np.swapaxes(xs, 0, 1), us=np.swapaxes(us, 0, 1), parameters=own)
+
+
+def _errors(rng: np.random.Generator, Q: Reals, count: int) -> Reals | None:
+    """Errors of measurements (T, n, ndx) with covariances Q (T, ndx, ndx); None if all are 0."""
+    if not Q.any():
+        return None
+    errors = rng.standard_normal((len(Q), count, Q.shape[1]))
+    return np.asarray(errors @ np.swapaxes(factors_of(Q), 1, 2))
 
 
 def _roll_out(
     solution: Solution,
     problem: ShootingProblem,
     K: Reals,
-    w: Reals,
+    noise: tuple[Reals, Reals | None],
     xs: Reals,
     us: Reals,
     limits: tuple[Reals, Reals] | None,
     batches: Batches,
     rows_of: Callable[[int], Reals],
 ) -> None:
-    """Fills states xs (T + 1, m, nx) and controls us (T, m, nu) of some samples with noise w (T + 1, m, ndx)."""
+    """Fills states xs (T + 1, m, nx) and controls us (T, m, nu) of some samples.
+
+    Their noise is that of states (T + 1, m, ndx) and of measurements (T, m, ndx), None without.
+    """
+    w, errors = noise
     xs[0] = x = batches.integrate(solution.xs[0], w[0])
     for t, model in enumerate(problem.running):
-        u = solution.us[t] - batches.difference(solution.xs[t], x) @ K[t].T
+        measured = x if errors is None else batches.integrate(x, errors[t])
+        u = solution.us[t] - batches.difference(solution.xs[t], measured) @ K[t].T
         us[t] = u = u if limits is None else np.clip(u, limits[0][t], limits[1][t])
         after = batches.of(model).step(rows_of(t), x, u)
         xs[t + 1] = x = batches.integrate(after, w[t + 1])

@@ -13,7 +13,7 @@ from trajopt.analysis.references import distances_of
 from trajopt.checks import check_count, check_finite, check_text
 from trajopt.errors import InvalidArgumentError
 from trajopt.residuals import ResidualModelCollisions
-from trajopt.robots import Scene
+from trajopt.robots import Robot, Scene
 from trajopt.shooting.collision_slots import BodyDistances
 from trajopt.states import StateMultibody
 from trajopt.types import Reals
@@ -68,7 +68,20 @@ def swept_clearance(solution: Solution, scene: Scene | None = None) -> Clearance
     robot = solution.robot
     if robot is None:
         raise InvalidArgumentError("path: expected the solution of a robot's problem, or points (T + 1, 2 or more) [m]")
+    if solution.problem is None:
+        _check_shapes(robot)
     return _Sweep(*_measured(solution, scene), solution.xs[:, : robot.nq], robot.model).least()
+
+
+def _check_shapes(robot: Robot) -> None:
+    """Raises InvalidArgumentError if a motion from a file has lost the collision shapes of its robot."""
+    try:
+        _ = robot.collision_shapes
+    except InvalidArgumentError as error:
+        raise InvalidArgumentError(
+            "path: expected a motion with its problem, got one from a file, which keeps no collision shapes; load it "
+            "as Solution.load(path, problem), and measure a closed loop before it is saved"
+        ) from error
 
 
 def _measured(solution: Solution, scene: Scene | None) -> tuple[ResidualModelCollisions, Reals]:

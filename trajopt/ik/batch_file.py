@@ -26,7 +26,7 @@ def write(path: str | Path, batch: IKBatch) -> Path:
     for name, task in batch.residuals.items():
         arrays |= {f"value/{name}": task.value, f"violation/{name}": task.violation}
         tasks[name] = {"unit": task.unit, "soft": task.soft, "bodies": task.bodies, "unchecked": task.unchecked}
-        tasks[name]["touching"] = task.touching
+        tasks[name] |= {"touching": task.touching, "far": task.far}
     facts = {"format": FORMAT, "kind": "IKBatch", "tolerance": batch.tolerance, "unchecked": batch.unchecked}
     described = {name: getattr(batch, name) for name in (*_TEXTS, *_LISTS)}
     return write_arrays(path, facts, json.dumps({**described, "tasks": tasks}), arrays)
@@ -39,6 +39,7 @@ def read(path: str | Path) -> dict[str, Any]:
         arrays, facts, described = read_described(path, "IKBatch", FORMAT)
         tasks = {
             name: {**task, "bodies": tuple(task["bodies"]), "touching": tuple(map(tuple, task.get("touching", ()))),
+                   "far": tuple(task.get("far", ())),
                    "value": arrays[f"value/{name}"],
                    "violation": arrays[f"violation/{name}"]}
             for name, task in described["tasks"].items()

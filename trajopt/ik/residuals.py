@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import casadi as ca
 import numpy as np
 
+from trajopt.analysis.reach import farther, farthest
+from trajopt.analysis.references import PLACED
 from trajopt.checks import as_numbers
 from trajopt.errors import InvalidArgumentError
 from trajopt.ik.collisions import filled
@@ -31,6 +34,8 @@ class Judge:
         p: Parameters (np,), or one row for each configuration (n, np).
         soft: Names of the constraints with soft rows.
         colliding: The tasks, if they have collision rows, which measure the bodies that are nearest; else None.
+        arms: Place of the target's point in p, position of the first joint (3,) [m], and reach [m] of each hard
+            constraint on a frame that an arm moves.
     """
 
     function: ca.Function
@@ -39,6 +44,7 @@ class Judge:
     p: Reals
     soft: tuple[str, ...] = ()
     colliding: TaskModel | None = None
+    arms: Mapping[str, tuple[slice, Reals, float]] = field(default_factory=dict)
 
     @staticmethod
     def of(model: TaskModel, function: ca.Function, p: Reals) -> Judge:
@@ -46,7 +52,7 @@ class Judge:
         constraints = tuple((c.name, c.residual.size(0), c.residual.unit) for c in model.constraints.constraints)
         costs = tuple((c.name, c.residual.unit) for c in model.costs.terms)
         soft = tuple(c.name for c in model.constraints.constraints if c.soft is not None)
-        return Judge(function, constraints, costs, p, soft, model if model.collisions else None)
+        return Judge(function, constraints, costs, p, soft, model if model.collisions else None, _arms(model))
 
     def __call__(self, q: Reals) -> dict[str, TaskResidual]:
         """Residuals at a configuration (nq,), arrays (nr,); at configurations (n, nq), arrays (n, nr)."""
@@ -63,11 +69,34 @@ class Judge:
         for name, size, unit in self.constraints:
             part = slice(end, end := end + size)
             residuals[name] = _residual(q, rows[:, part], beyond[:, part], unit, name in self.soft)
+            if name in self.arms and not (lower[:, part].any() or upper[:, part].any()):
+                residuals[name] = replace(residuals[name], far=_far(p, *self.arms[name]))
             if self.colliding is not None and len(rows):
                 residuals[name] = _with_bodies(residuals[name], self.colliding, name, p, lower[:, part])
         for (name, unit), value in zip(self.costs, values[3:], strict=True):
             residuals[name] = _residual(q, value, np.zeros_like(value), unit)
         return residuals
+
+
+def _arms(model: TaskModel) -> dict[str, tuple[slice, Reals, float]]:
+    """Targets of frames that arms move; see `Judge.arms`."""
+    arms = {}
+    for each in model.constraints.constraints:
+        residual = each.residual
+        if isinstance(residual, PLACED) and each.soft is None and not model.state.parameters():
+            reach, place = (
+                farthest(model.state.model, str(residual.frame)),
+                model.layout.slices[f"{each.name}.reference"],
+            )
+            if reach is not None:
+                arms[each.name] = (slice(place.stop - 3, place.stop), *reach)
+    return arms
+
+
+def _far(p: Reals, place: slice, first: Reals, most: float) -> tuple[str, ...]:
+    """Text on each target (n,) out of reach, empty for others, from parameters (n, np)."""
+    away = np.linalg.norm(p[:, place] - first, axis=1)
+    return tuple(farther(row[place], first, most) if far else "" for row, far in zip(p, away > most))
 
 
 def _with_bodies(result: TaskResidual, model: TaskModel, name: str, p: Reals, margins: Reals) -> TaskResidual:

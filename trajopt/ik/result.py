@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -17,8 +17,22 @@ from trajopt.checks import check_count
 from trajopt.errors import UnsupportedOperationError
 from trajopt.files import write_columns
 from trajopt.ik import batch_file
+from trajopt.ik.reasons import (
+    COSTLY,
+    OUT_OF_REACH,
+    cause_words,
+    exceeding,
+    less_margin,
+    misses,
+    too_far,
+    unchecked,
+    why_failed,
+)
 from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.types import Reals
+
+SEARCHED = 500
+"""Targets of a batch whose causes are searched for a summary, some milliseconds each [-]."""
 
 
 class IKStatus(Enum):
@@ -47,6 +61,8 @@ class TaskResidual:
             at that with the least distance; empty for other tasks.
         unchecked: Text that names links which collisions leave out although they might touch, see
             `CollisionShapes.left_out`.
+        far: For each configuration text on a target of a frame that no posture reaches, "" for others; empty for tasks
+            without one.
         touching: For each configuration the two bodies that are closest to their margin or beyond it, "" if none is
             near, and that margin [m]; empty for other tasks.
     """
@@ -58,6 +74,7 @@ class TaskResidual:
     bodies: tuple[str, ...] = ()
     unchecked: str = ""
     touching: tuple[tuple[str, float], ...] = ()
+    far: tuple[str, ...] = ()
 
     @property
     def closest(self) -> str:
@@ -121,7 +138,7 @@ class IKResult:
         """
         hard = {name: each.violation for name, each in self.residuals.items() if not each.soft}
         worst = {name: float(np.max(np.abs(violation), initial=0.0)) for name, violation in hard.items()}
-        return tuple(sorted(_beyond(worst, self.tolerance), key=lambda name: name not in self.causes))
+        return tuple(sorted(exceeding(worst, self.tolerance), key=lambda name: name not in self.causes))
 
     @functools.cached_property
     def residuals(self) -> dict[str, TaskResidual]:
@@ -131,13 +148,13 @@ class IKResult:
     def explain(self) -> str:
         """Text with the status, the constraints that do not hold and by how much, the cause, and unchecked links."""
         lines = [str(self.status)]
-        lines += [f"  {words}" for words in _misses(self.residuals, self.failed)]
+        lines += [f"  {words}" for words in misses(self.residuals, self.failed)]
         if self.status is IKStatus.UNREACHABLE:
-            reasons = _reasons(self.residuals, self.causes, self.failed, self.active_limits, self.starts)
-            lines += [f"  {words}" for words in reasons]
-            lines += [f"-> {words}" for words in _less_margin(self.residuals, [(0, self.causes)])]
+            why = why_failed(self.residuals, self.causes, self.failed, self.active_limits, self.starts)
+            lines += [f"  {words}" for words in why]
+            lines += [f"-> {words}" for words in less_margin(self.residuals, [(0, self.causes)])]
             lines.append("-> move a target, or make a row soft: tasks.add(..., soft=(linear, quadratic))")
-        return "\n".join([*lines, *_unchecked(self.residuals)])
+        return "\n".join([*lines, *unchecked(self.residuals)])
 
     def _words(self) -> dict[str, str]:
         """The result in text by keyword."""
@@ -148,8 +165,10 @@ class IKResult:
         if self.distance:
             words["distance"] = f"{self.distance:.6g}"
             words["failed"] = ", ".join(self.failed)
-            if self.causes:
-                words["cause"] = _cause_words(self.residuals, self.causes, self.failed, self.starts)[0]
+            if far := too_far(self.residuals, self.failed):
+                words["reach"] = "; ".join(far)
+            elif self.causes:
+                words["cause"] = cause_words(self.residuals, self.causes, self.failed, self.starts)[0]
         if self.active_limits:
             words["at limits"] = ", ".join(self.active_limits)
         return {**words, "iterations": f"{self.iterations} from {self.starts} starts"}
@@ -225,7 +244,7 @@ class IKBatch(ExplainsAttributes):
         violations = {name: np.abs(each.violation) for name, each in self.residuals.items() if not each.soft}
         worst = {name: np.max(each, axis=1, initial=0.0).tolist() for name, each in violations.items()}
         rows = ({name: values[i] for name, values in worst.items()} for i in range(len(self)))
-        return tuple(_beyond(row, self.tolerance) for row in rows)
+        return tuple(exceeding(row, self.tolerance) for row in rows)
 
     def explain(self, most: int = 10) -> str:
         """Text with how many targets failed for which reason, and names of such targets with rows, misses and causes.
@@ -249,15 +268,16 @@ class IKBatch(ExplainsAttributes):
             if part:
                 lines.append("  each search for causes takes milliseconds; after `batch.causes` this text counts all")
         for i in named:
-            words = _misses(self.residuals, failed[i], i)
+            words = misses(self.residuals, failed[i], i)
             lines.append(f"  target {i}: {', '.join(words) or COSTLY}")
             if failed[i]:
-                reasons = _reasons(self.residuals, causes.get(i, ()), failed[i], self._pressed(i), int(self.starts[i]))
-                lines += [f"    {words}" for words in reasons]
+                own, starts = causes.get(i, ()), int(self.starts[i])
+                why = why_failed(self.residuals, own, failed[i], self._pressed(i), starts, i)
+                lines += [f"    {words}" for words in why]
         if len(rows) > most:
             lines.append(f"  and {len(rows) - most} more")
-        lines += [f"-> {words}" for words in _less_margin(self.residuals, causes.items())]
-        return "\n".join([*lines, *_unchecked(self.residuals)])
+        lines += [f"-> {words}" for words in less_margin(self.residuals, causes.items())]
+        return "\n".join([*lines, *unchecked(self.residuals)])
 
     def table(self) -> dict[str, Any]:
         """Columns (n,) of outcomes and configurations, a row a target; `pandas.DataFrame(batch.table())` accepts it."""
@@ -304,6 +324,8 @@ class IKBatch(ExplainsAttributes):
         """Words for why a target is not solved."""
         if self.violation[target] <= self.tolerance:
             return COSTLY
+        if too_far(self.residuals, self.residuals, target):
+            return OUT_OF_REACH
         collided = [name for name in causes if self.residuals[name].bodies]
         if collided or len(causes) > 1:
             return f"{'only ' if collided else ''}because of {' or '.join(collided or causes)}"
@@ -322,77 +344,3 @@ def _saved_residuals(saved: Reals, residuals: dict[str, TaskResidual], q: Reals)
     if not np.array_equal(q, saved):
         raise UnsupportedOperationError("judge: a batch from a file has the residuals at its own q only")
     return residuals
-
-
-SEARCHED = 500  # targets of a batch whose causes are searched for a summary, some milliseconds each [-]
-COSTLY, OUT_OF_REACH = "costs could still be lowered", "out of reach"
-
-
-def _misses(residuals: Mapping[str, TaskResidual], failed: Iterable[str], row: Any = ...) -> list[str]:
-    """Text for the violation of each task that failed, of one row of a batch or of a single target."""
-    return [f"{name} by {_miss(residuals[name].violation[row], residuals[name].unit)}" for name in failed]
-
-
-def _miss(violation: Reals, unit: str) -> str:
-    """Largest violation of rows (nr,), or the norms of two parts with a unit each, such as position and rotation."""
-    units = unit.split(", ")
-    if len(units) == 1 or len(violation) % len(units):
-        return f"up to {np.max(np.abs(violation)):.3g} {unit}"
-    norms = np.linalg.norm(violation.reshape(len(units), -1), axis=1)
-    return " and ".join(f"{norm:.3g} {each}" for norm, each in zip(norms, units, strict=True))
-
-
-def _reasons(
-    residuals: Mapping[str, TaskResidual],
-    causes: tuple[str, ...],
-    failed: tuple[str, ...],
-    limits: tuple[str, ...],
-    starts: int,
-) -> list[str]:
-    """Text for why a target failed: the constraints that have to give way, and joints at limits or the reach."""
-    words = _cause_words(residuals, causes, failed, starts)
-    if limits:
-        return [*words, f"at limits: {', '.join(limits)}"]
-    collided = any(residuals[name].bodies for name in causes or failed)
-    return words if collided else [*words, f"{OUT_OF_REACH}: no joint is at a limit"]
-
-
-def _unchecked(residuals: Mapping[str, TaskResidual]) -> list[str]:
-    """Text for links that collisions leave out although they might touch."""
-    return [f"not checked by {name}: {each.unchecked}" for name, each in residuals.items() if each.unchecked]
-
-
-def _cause_words(
-    residuals: Mapping[str, TaskResidual], causes: tuple[str, ...], failed: tuple[str, ...], starts: int
-) -> list[str]:
-    """Text for the causes of a target out of reach; empty if a single constraint fails, which says it already.
-
-    A search from some starts does not prove that every configuration at a target is in collision.
-    """
-    collided = [name for name in causes if residuals[name].bodies]
-    if collided:
-        search = f"no collision-free configuration was found from {starts} start{'s' * (starts != 1)}"
-        return [f"{search}: all others hold without {' or without '.join(collided)}"]
-    if causes:
-        return [f"all others hold without {' or without '.join(causes)}"]
-    return ["more than one has to give way"] if len(failed) > 1 else []
-
-
-def _less_margin(residuals: Mapping[str, TaskResidual], causes: Iterable[tuple[int, tuple[str, ...]]]) -> Iterator[str]:
-    """Advice on targets, by number, that are reached only with collisions: the bodies in the way, and their margin."""
-    every = list(causes)
-    for name in [name for name, each in residuals.items() if each.touching]:
-        targets = [residuals[name].touching[i] for i, own in every if name in own]
-        if not targets:
-            continue
-        pairs = Counter(target for target in targets if target[0])
-        (bodies, margin), count = (*pairs.most_common(1), (targets[0], 0))[0]
-        often = f", most often, at {count} of {len(targets)} targets" if len(targets) > 1 else ""
-        way = f"{bodies} are in the way{often}: " if bodies else ""
-        smaller = f"a smaller margin (now {margin:g} m) or " if margin > 0.0 else ""
-        yield f"{way}{smaller}more starts may find configurations without collision"
-
-
-def _beyond(worst: dict[str, float], tolerance: float) -> tuple[str, ...]:
-    """Names of the tasks with a violation larger than the tolerance, the largest first."""
-    return tuple(sorted((name for name in worst if worst[name] > tolerance), key=lambda name: -worst[name]))

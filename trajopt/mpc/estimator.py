@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -20,8 +21,8 @@ SLIGHT = 1e-3  # change for a derivative, as a multiple of the first deviation [
 SHARE = 0.1  # first deviation of a disturbance, as a part of the control's range, which it never exceeds [-]
 
 
-OF_COSTS = ("dt", "weight", "reference", "lower", "upper")
-"""Parameters of steps, costs and bounds, which no measurement tells."""
+DECLARE = 'declare one in the model, self.parameter("push", np.zeros(3), unit="N"), and use it in its dynamics'
+"""Advice for a model without parameters."""
 
 
 class Estimator:
@@ -32,44 +33,57 @@ class Estimator:
 
     Args:
         problem: The controller's problem, whose parameters are set.
-        deviations: First deviation of each estimated parameter by name [its unit].
+        deviations: First deviation of each estimated parameter by name, one or one per element [its unit].
         offset: Whether to estimate a disturbance of the controls.
 
     Attributes:
         disturbance: d (nu,).
-        names: Names of the elements of θ, such as "mass" and "disturbance of force".
+        names: Names of the elements of θ, such as "mass", "wind[0]" and "disturbance of force".
 
     Raises:
-        InvalidArgumentError: A parameter has several elements, none in the first knot, or other values at the end.
+        InvalidArgumentError: There is no such parameter in the first knot, a parameter is none of numbers, it has
+            other values at the end, or another number of elements than of deviations.
 
     Source: Simon, Optimal State Estimation (2006), chapter 13.4.
     """
 
-    def __init__(self, problem: ShootingProblem, deviations: Mapping[str, float], offset: bool) -> None:
-        self._problem, self._names = problem, list(deviations)
-        self._knot = OneKnot(problem.running[0])
-        sizes = {name: place.stop - place.start for name, place in self._knot.layout.slices.items()}
-        for name in self._names:
-            if sizes.get(name) != 1:
-                kept = [n for n, size in sizes.items() if size == 1 and n.rpartition(".")[2] not in OF_COSTS]
-                many = f", which has {sizes[name]}: declare each as a parameter of its own" if name in sizes else ""
-                raise InvalidArgumentError(
-                    f"estimate: expected names of parameters with one element, got {name!r}{many}; known: "
-                    f"{', '.join(kept) or 'none'}"
-                )
+    def __init__(
+        self, problem: ShootingProblem, deviations: Mapping[str, float | Sequence[float]], offset: bool
+    ) -> None:
+        self._problem, self._knot = problem, OneKnot(problem.running[0])
+        self._of_names = {name: self._checked(name, each) for name, each in deviations.items()}
+        for name in self._of_names:
             problem.set_parameter(name, problem.table.at(0)[name])  # raises if knots have different values
-        self._own = problem.nu if offset else 0
-        self.names = (*deviations, *(f"disturbance of {name}" for name in controls(problem).names[: self._own]))
-        self._first = np.array([*(problem.table.at(0)[name] for name in self._names), *np.zeros(self._own)])
-        self._of_names = np.array(list(deviations.values()))
+        ends = np.cumsum([0, *map(len, self._of_names.values())])
+        self._places = [slice(i, j) for i, j in pairwise(ends.tolist())]
+        self._count, self._own = int(ends[-1]), problem.nu if offset else 0
+        elements = [
+            f"{name}[{i}]" if len(own) > 1 else name for name, own in self._of_names.items() for i in range(len(own))
+        ]
+        self.names = (*elements, *(f"disturbance of {name}" for name in controls(problem).names[: self._own]))
+        first = [self._knot.layout.parameters[name].flat(problem.table.at(0)[name]) for name in self._of_names]
+        self._first = np.concatenate([*first, np.zeros(self._own)])
         self.begin(np.ones(problem.nu))
+
+    def _checked(self, name: str, deviations: float | Sequence[float]) -> Reals:
+        """Deviation of each element of a parameter (n,) [its unit]."""
+        known = estimable(self._knot)
+        if name not in known:
+            cure = f"known: {', '.join(known)}" if known else DECLARE
+            raise InvalidArgumentError(f"estimate: expected names of parameters of the dynamics, got {name!r}; {cure}")
+        size = self._knot.layout.parameters[name].size
+        if np.size(deviations) not in (1, size):
+            raise InvalidArgumentError(
+                f"estimate[{name!r}]: expected a number, or one for each of {size} elements, got {np.size(deviations)}"
+            )
+        return np.array(np.broadcast_to(np.asarray(deviations, dtype=np.float64), size))
 
     def begin(self, ranges: Reals) -> None:
         """Returns to the problem's first values; controls have these ranges (nu,), of their limits or of a plan."""
         first, own = self._first, SHARE * ranges[: self._own]
-        self._deviations: Reals = np.concatenate([self._of_names, own])
+        self._deviations: Reals = np.concatenate([*self._of_names.values(), own])
         far, kept = FARTHEST * self._deviations, LEAST * first
-        far[len(self._names) :] = ranges[: self._own]
+        far[self._count :] = ranges[: self._own]
         self._least = np.where(first > 0.0, np.maximum(first - far, kept), first - far)
         self._most = np.where(first < 0.0, np.minimum(first + far, kept), first + far)
         self._theta, self._covariance = first.copy(), np.diag(self._deviations**2)
@@ -116,18 +130,28 @@ class Estimator:
         self._tell()
 
     def _predicted(self, x: Reals, u: Reals, theta: Reals) -> Reals:
-        knot, count = self._knot, len(self._names)
-        for name, value in zip(self._names, theta):
-            knot.parameters[knot.layout.slices[name]] = value
-        d = theta[count:] if self._own else 0.0
+        knot = self._knot
+        for name, place in zip(self._of_names, self._places):
+            knot.parameters[knot.layout.slices[name]] = theta[place]
+        d = theta[self._count :] if self._own else 0.0
         return knot.next_state(x, (u + d)[: knot.model.nu])
 
     def _tell(self) -> None:
         """Sets the problem's parameters; one that is not allowed keeps its last value."""
-        for i, name in enumerate(self._names):
+        for name, place in zip(self._of_names, self._places):
+            parameter = self._knot.layout.parameters[name]
             try:
-                self._problem.set_parameter(name, self._theta[i])
+                self._problem.set_parameter(name, parameter.shaped(self._theta[place]))
             except InvalidArgumentError:
-                self._theta[i] = float(self._problem.table.at(0)[name])
+                self._theta[place] = parameter.flat(self._problem.table.at(0)[name])
         if self._own:
-            self.disturbance = self._theta[len(self._names) :].copy()
+            self.disturbance = self._theta[self._count :].copy()
+
+
+def estimable(knot: OneKnot) -> list[str]:
+    """Names of the parameters of a knot's dynamics; measurements tell nothing of those of costs and constraints."""
+    model = knot.model
+    others = {"dt", *model.constraints.parameters(model.stage_nu)}
+    others |= {name for term in model.model_parts.terms for name in term.parameters(model.stage_nu)}
+    own = [(name, each) for name, each in knot.layout.parameters.items() if name not in others]
+    return [name for name, each in own if each.size == 1 or each.convert is None]

@@ -26,6 +26,7 @@ _LATER: dict[str, Any] = {
     "delay_compensated": False,
     "sensing": "",
     "biased": "",
+    "bias_cure": "",
     "time_budget": None,
 }  # fields that files of earlier versions lack
 _FACTS = (

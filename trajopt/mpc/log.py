@@ -68,8 +68,8 @@ class ClosedLoop(ExplainsAttributes):
         kept: Value of `tracked` in a log from a file.
         missed: Coordinates whose planned ends do not come, and by how much; empty if plans come true.
         delay_compensated: Whether plans started from the state predicted for the end of the delay.
-        biased: Coordinates that change by more than the controller's model predicts, by the same amount all the time;
-            only of a loop with failed steps.
+        biased: Coordinates that change by more than the controller's model predicts, by the same amount all the time.
+        bias_cure: What estimates this; empty without it.
         estimated: Value and standard deviation (n, 2) of what the controller estimates at each step, by name: the
             parameters of `MPCOptions(estimate=...)`, and with `offset_free` the disturbance of each control [its unit].
         sensing: Description of noise, sensors and estimator, with the errors of estimates; empty if the controller
@@ -113,6 +113,7 @@ class ClosedLoop(ExplainsAttributes):
     sensing: str = ""
     time_budget: float | None = None
     biased: str = ""
+    bias_cure: str = ""
     estimated: Mapping[str, Reals] = field(default_factory=dict)
 
     def __repr__(self) -> str:

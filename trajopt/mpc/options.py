@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from trajopt.checks import (
@@ -47,9 +49,9 @@ class MPCOptions:
             since a measured state may violate them [cost per unit of the row]. By default they are so high that these
             constraints are violated only if they cannot be satisfied. Soft constraints of the model keep their own.
         estimate: Parameters of the model that are estimated from the measurements, by name, each with the standard
-            deviation of the problem's value [its unit], such as {"cart_mass": 0.5}. Estimates stay within three
-            deviations and keep their sign; `reset` returns to the values at construction. The control of a step is
-            taken to act at once, until the next one.
+            deviation of the problem's value [its unit], such as {"cart_mass": 0.5}; one for all elements, or one for
+            each, as {"wind": [1.0, 1.0, 0.2]}. Estimates stay within three deviations and keep their sign; `reset`
+            returns to the values at construction. The control of a step is taken to act at once, until the next one.
         offset_free: True to estimate a constant disturbance of the controls, such as the torques of a payload, and to
             subtract it. Plans hold the limits of controls without it; the applied control always does.
         on_failure: Behaviour after a failed step. With "feedback" further steps start from the last plan until one
@@ -65,7 +67,7 @@ class MPCOptions:
     time_budget: float | None = None
     solver_options: SolverOptions | None = None
     soft: tuple[float, float] | None = None
-    estimate: Mapping[str, float] = field(default_factory=dict)
+    estimate: Mapping[str, float | Sequence[float]] = field(default_factory=dict)
     offset_free: bool = False
     on_failure: str | Guess = "feedback"
 
@@ -85,9 +87,7 @@ class MPCOptions:
             check_instance("solver_options", self.solver_options, SolverOptions, "such as SQPOptions(steps='linear')")
         check_flag("offset_free", self.offset_free)
         own = check_mapping("estimate", self.estimate, "write {'mass': 0.5}")
-        object.__setattr__(
-            self, "estimate", {name: check_positive(f"estimate[{name!r}]", value) for name, value in own.items()}
-        )
+        object.__setattr__(self, "estimate", {name: _deviations(name, value) for name, value in own.items()})
         if self.soft is not None:
             self._check_soft()
 
@@ -98,3 +98,15 @@ class MPCOptions:
         if linear == quadratic == 0.0:
             raise InvalidArgumentError("soft: expected a weight > 0, got 0 and 0")
         object.__setattr__(self, "soft", (linear, quadratic))
+
+
+def _deviations(name: str, value: Any) -> float | tuple[float, ...]:
+    """Checked standard deviation of a parameter, or those of its elements."""
+    argument = f"estimate[{name!r}]"
+    if np.ndim(value) == 0:
+        return check_positive(argument, value)
+    if np.ndim(value) != 1 or not len(value):
+        raise InvalidArgumentError(
+            f"{argument}: expected a number > 0, or one for each element, got {shown(value)} of shape {np.shape(value)}"
+        )
+    return tuple(check_positive(f"{argument}[{i}]", each) for i, each in enumerate(value))

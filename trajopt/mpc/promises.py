@@ -12,6 +12,7 @@ OF_SPREAD = 1.5  # standard deviations of the motion, likewise: healthy loops ha
 OF_ENDS = 0.25  # part of a miss by which the ends of plans may differ [-]
 STEADY = 5.0  # median deviations from its median that a difference exceeds, if it is constant [-]
 OF_CHANGE = 0.1  # part of the median change of a coordinate, likewise [-]
+OF_EFFECT = 0.1  # part of the differences that a disturbance of the controls may leave, if it makes them [-]
 SLOW = 1e-2  # differences below this are not told [rad/s, m/s², ...]
 SLIGHT = 1e-2  # misses below this are not told [rad, m, ...]
 
@@ -49,8 +50,8 @@ def missed_goals(state: StateAbstract, xs: Reals, ends: Reals, periods: int, lat
     return ", ".join(f"{state.tangent_names[i]} by {misses[i]:.3g} {state.tangent_units[i]}" for i in worst)
 
 
-def biased(state: StateAbstract, xs: Reals, expected: Reals, came: Reals, dt: float) -> str:
-    """Coordinates that differ from the model's by the same amount after each period, as text; empty if none does.
+def steady_differences(state: StateAbstract, xs: Reals, expected: Reals, came: Reals, dt: float) -> Reals:
+    """Differences of the plant from a model that are the same after each period (ndx,) [1/s]; 0 for others.
 
     The differences of a model with other masses change their signs with the motion; those of a constant force do not.
     Their median counts if it is more than five times their median deviation from it.
@@ -67,7 +68,24 @@ def biased(state: StateAbstract, xs: Reals, expected: Reals, came: Reals, dt: fl
     middle = np.median(errors, axis=0)
     spread, change = np.median(np.abs(errors - middle), axis=0), np.median(np.abs(changes), axis=0)
     steady = (np.abs(middle) > STEADY * spread) & (np.abs(middle) > OF_CHANGE * change) & (np.abs(middle) > SLOW)
-    first = state.ndx // 2 if state.has_velocities else 0
-    places = [i for i in np.flatnonzero(steady) if i >= first]
-    worst = sorted(places, key=lambda i: -abs(middle[i]))[:3]
-    return ", ".join(f"{state.tangent_names[i]} by {middle[i]:.3g} {state.tangent_units[i]}" for i in worst)
+    return np.where(steady & (np.arange(state.ndx) >= first_rate(state)), middle, 0.0)
+
+
+def biased(state: StateAbstract, differences: Reals) -> str:
+    """The largest of the steady differences (ndx,) as text, such as "v by 0.7 m/s"; empty if all are 0."""
+    worst = [int(i) for i in np.argsort(-np.abs(differences)) if differences[i]][:3]
+    units = ["" if unit == "-" else f" {unit}" for unit in state.tangent_units]
+    return ", ".join(f"{state.tangent_names[i]} by {differences[i]:.3g}{units[i]}" for i in worst)
+
+
+def of_controls(effects: Reals, differences: Reals) -> bool:
+    """Whether a constant change of the controls makes steady differences (n,), by its effects (n, nu) [1/s]."""
+    if not np.isfinite(effects).all():
+        return False
+    change = np.linalg.lstsq(effects, differences)[0]
+    return bool(np.linalg.norm(effects @ change - differences) < OF_EFFECT * np.linalg.norm(differences))
+
+
+def first_rate(state: StateAbstract) -> int:
+    """Number of the first coordinate that forces change: that of velocities, if there are any [-]."""
+    return state.ndx // 2 if state.has_velocities else 0

@@ -10,9 +10,11 @@ import numpy as np
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.mpc.controller import MPCController
 from trajopt.mpc.disturbance import Push
+from trajopt.mpc.estimator import DECLARE, estimable
 from trajopt.mpc.log import ClosedLoop
 from trajopt.mpc.motion import motion_of
-from trajopt.mpc.promises import biased, missed_goals
+from trajopt.mpc.promises import biased, first_rate, missed_goals, of_controls, steady_differences
+from trajopt.mpc.report import OWN_MODEL
 from trajopt.mpc.step import MPCStatus, MPCStep
 from trajopt.plants.one_knot import OneKnot
 from trajopt.shooting import controls
@@ -22,6 +24,10 @@ from trajopt.types import Ints, Reals
 SAMPLES = 4000
 """Largest number of samples whose parameters are stored for plots [-]."""
 _NUMBERS = ("costs", "control_excess", "plan_costs", "plan_violations", "preparation_times", "feedback_times")
+COMPARED = 200
+"""Largest number of samples that are compared with the controller's model [-]."""
+SLIGHT = 1e-4
+"""Change of a control for its effect [its unit]."""
 REASONS = 1000
 """Largest number of reasons that are stored [-]."""
 
@@ -157,6 +163,8 @@ class Recorder:
         control_rows = controls(problem)
         columns = {name: values[:n].copy() for name, values in self._columns.items()}
         sensing = self._facts["sensing"] + self._errors_of(self._xs[:n], columns["estimates"])
+        with np.errstate(all="ignore"):  # a plant that diverges
+            words, cure = self._bias(samples)
         return ClosedLoop(
             dt=self._dt,
             first_solve=self._first_solve,
@@ -172,7 +180,8 @@ class Recorder:
             coordinate_names=tuple(problem.state.coordinate_names),
             every=self._every,
             missed=missed_goals(problem.state, self._xs[: n + 1], self._ends[:n], self._horizon, self._late),
-            biased=self._biased(samples),
+            biased=words,
+            bias_cure=cure,
             estimated={}
             if self._estimator is None
             else dict(zip(self._estimator.names, self._estimated[:n].swapaxes(0, 1))),
@@ -180,19 +189,35 @@ class Recorder:
             **(self._facts | {"sensing": sensing}),
         )
 
-    def _biased(self, samples: Ints) -> str:
-        """See `ClosedLoop.biased`."""
-        if self._controller.options.offset_free or not np.any(
-            self._columns["statuses"][: self._n] == MPCStatus.FAILED.value
-        ):
-            return ""
-        expected = []
-        for i, k in enumerate(samples):
-            knot = self.knot_of(self._models[self._model_of_sample[i]])
-            knot.parameters[:] = self._rows[i, : len(knot.parameters)]
-            knot.set_time_step(self._dt)
-            expected.append(knot.next_state(self._xs[k], self._applied[k][: knot.model.nu]))
-        return biased(self._problem.state, self._xs[samples], np.array(expected), self._xs[samples + 1], self._dt)
+    def _bias(self, samples: Ints) -> tuple[str, str]:
+        """See `ClosedLoop.biased` and `ClosedLoop.bias_cure`."""
+        if not len(samples) or (self._facts["plant"] == OWN_MODEL and not self._pushes):
+            return "", ""
+        some = np.unique(np.linspace(0, len(samples) - 1, COMPARED).astype(int))
+        ks, state, nu = samples[some], self._problem.state, self._problem.nu
+        offset_free = self._controller.options.offset_free
+        us = self._applied[ks] + (self._estimated[ks, -nu:, 0] if offset_free else 0.0)
+        expected = np.array([self._next(i, self._xs[k], u) for i, k, u in zip(some, ks, us)])
+        differences = steady_differences(state, self._xs[ks], expected, self._xs[ks + 1], self._dt)
+        words = biased(state, differences)
+        if not words:
+            return "", ""
+        i, x, u = (each[len(ks) // 2] for each in (some, self._xs[ks], us))
+        moved = [state.difference(self._next(i, x, u), self._next(i, x, u + SLIGHT * e)) for e in np.eye(nu)]
+        effects, first = np.array(moved).T / (SLIGHT * self._dt), first_rate(state)
+        if not offset_free and of_controls(effects[first:], differences[first:]):
+            return words, "MPCOptions(offset_free=True) estimates and subtracts it"
+        known = ", ".join(estimable(self.knot_of(self._models[self._model_of_sample[i]])))
+        cure = "MPCOptions(estimate={...}) estimates a parameter of the dynamics, as no constant control makes this; "
+        known = f"the model has {known}; if none of these does, " if known else ""
+        return words, f"{cure}{known}{DECLARE}"
+
+    def _next(self, sample: int, x: Reals, u: Reals) -> Reals:
+        """State (nx,) of the controller's model after one period, with its parameters at a sample."""
+        knot = self.knot_of(self._models[self._model_of_sample[sample]])
+        knot.parameters[:] = self._rows[sample, : len(knot.parameters)]
+        knot.set_time_step(self._dt)
+        return knot.next_state(x, u[: knot.model.nu])
 
     def _motion(self, samples: Ints) -> Solution:
         """The closed loop as a trajectory of samples."""

@@ -14,6 +14,7 @@ from trajopt.analysis.constraints import HELD, ConstraintRows, constraint_rows
 from trajopt.analysis.contradictions import EXCLUDE
 from trajopt.analysis.touching import touching_distance
 from trajopt.errors import TrajoptError
+from trajopt.mpc.tracking import with_targets
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def report(log: ClosedLoop) -> dict[str, str]:
     pushes = [push for push in log.pushes if push.time < log.times[-1]]
     if pushes:
         words["pushes"] = ", ".join(map(str, pushes[:3])) + (", ..." if len(pushes) > 3 else "")
-    for tracked in log.tracked[:_MOST]:
+    for tracked in with_targets(log.tracked)[:_MOST]:
         key = tracked.name if tracked.name not in words else f"{tracked.name} [{tracked.unit}]"
         words[key] = _tracking(tracked, log)
     if log.estimated:
@@ -69,11 +70,11 @@ def _tracking(tracked: Tracked, log: ClosedLoop) -> str:
         return "no reference"
     unit = f" {tracked.unit}" if tracked.unit else ""
     rms = float(np.sqrt(np.mean(errors**2)))
-    what = "error" if tracked.moves else "from a constant reference"
     worst = float(log.sample_times[: len(there)][there][errors.argmax()])
     pushed = [push for push in log.pushes if push.time <= worst <= push.end + _AFTER and push.duration < _AFTER]
     after = f" after the push at {pushed[-1].time:g} s" if pushed else ""
-    return f"{what} {rms:.3g}{unit} rms, {errors.max():.3g}{unit} at most{after}, {errors[-1]:.3g}{unit} at the end"
+    most, last = f"{errors.max():.3g}{unit} at most{after}", f"{errors[-1]:.3g}{unit} at the end"
+    return f"{tracked.measure} {rms:.3g}{unit} rms, {most}, {last}"
 
 
 def _estimates(log: ClosedLoop) -> str:
@@ -250,17 +251,16 @@ def _cures(log: ClosedLoop) -> list[str]:
             f"{_share(int(late.sum()), len(log))} used up the time_budget of {1e3 * budget:g} ms before they "
             "were solved: raise it (MPCOptions.time_budget), or take fewer knots or constraints"
         )
+    if log.biased:
+        cures.append(
+            "the plant has a constant disturbance that the controller's model lacks: in each second it changes "
+            f"{log.biased} more than predicted; {log.bias_cure or 'MPCOptions(offset_free=True) estimates it'}"
+        )
     failed = [log.reasons.get(int(k), "") for k in np.flatnonzero((log.statuses == "failed") & ~late)]
     failed = [reason for reason in failed if EXCLUDE not in reason]
     if failed:
         hard = [name for name in log.violations if name not in log.soft and any(map(_named(name), failed))]
         soften = f"soften {', '.join(hard)} (soft=(linear, quadratic)), " if hard else ""
-        if log.biased:
-            cures.append(
-                f"the plant has a constant disturbance that the controller's model lacks: in each second it changes "
-                f"{log.biased} more than predicted. Steps may fail for this reason: MPCOptions(offset_free=True) "
-                "estimates and subtracts it"
-            )
         cures.append(f"steps fail: {soften}start closer to a feasible motion, or allow more iterations")
     if set(log.violated) - set(log.soft) and not np.any(log.statuses == "failed"):
         cures.append(

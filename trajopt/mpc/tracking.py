@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,9 +55,20 @@ class Tracked:
         return bool(len(finite)) and bool(np.ptp(finite, axis=0).max(initial=0.0) > 0.0)
 
     @property
+    def measure(self) -> str:
+        """Words for the distance from the reference: an error only where there is a path to follow."""
+        return "error" if self.moves else "from a constant reference"
+
+    @property
     def errors(self) -> Reals:
         """Distance from the reference (samples,) [unit]; NaN where there is no reference."""
         return np.asarray(np.linalg.norm(self.actual - self.reference, axis=1))
+
+
+def with_targets(tracked: Sequence[Tracked]) -> list[Tracked]:
+    """Leaves out constant references of 0 beside others that move: weights on speeds and the like have no target."""
+    moving = any(each.moves for each in tracked)
+    return [each for each in tracked if not moving or each.moves or np.nan_to_num(each.reference).any()]
 
 
 def tracked_quantities(motion: Solution) -> tuple[Tracked, ...]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from trajopt.plotting.path import plot_path
     from trajopt.plotting.phases import plot_phases
     from trajopt.plotting.rollout import animate_rollout, plot_rollout
+    from trajopt.plotting.samples import plot_samples
     from trajopt.plotting.strip import plot_strip
     from trajopt.plotting.style import check_picture_path
     from trajopt.plotting.summary import plot_pages, plot_summary
@@ -58,6 +59,7 @@ __all__ = [
     "plot_path",
     "plot_phases",
     "plot_rollout",
+    "plot_samples",
     "plot_solution",
     "plot_strip",
     "plot_success_map",

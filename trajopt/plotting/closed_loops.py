@@ -139,7 +139,7 @@ def _head(axes: Axes, tracked: Tracked) -> None:
     """Writes name and errors of a tracked quantity above its first panel."""
     errors = tracked.errors
     unit = f" {tracked.unit}" if tracked.unit else ""
-    note = f"error {_rms(errors):.3g}{unit} rms, {np.nanmax(errors, initial=0.0):.3g}{unit} at most"
+    note = f"{tracked.measure} {_rms(errors):.3g}{unit} rms, {np.nanmax(errors, initial=0.0):.3g}{unit} at most"
     single = tracked.labels[0] if len(tracked.labels) == 1 and not tracked.name.endswith(tracked.labels) else ""
     axes.set_title(f"{tracked.name} {single}".rstrip())
     axes.set_title(note, loc="right", fontweight="normal", fontsize=8)

@@ -24,6 +24,7 @@ from trajopt.solution import file
 from trajopt.solution.described import DescribedMotion
 from trajopt.solution.film_options import FilmOptions
 from trajopt.solution.record import IterationRecord, SolverStatus
+from trajopt.solution.sample_options import SampleOptions
 from trajopt.solution.seconds import time_words
 from trajopt.types import Reals
 
@@ -206,20 +207,19 @@ class Solution(DescribedMotion):
         return state_covariance(self, noise, initial=initial, feedback=feedback)
 
     def monte_carlo(
-        self,
-        noise: npt.ArrayLike,
-        n: int = 100,
-        seed: int = 0,
-        *,
-        initial: npt.ArrayLike = 0.0,
-        feedback: bool = True,
-        clip: bool = True,
-        parameters: Mapping[str, npt.ArrayLike] | None = None,
+        self, noise: npt.ArrayLike, n: int = 100, seed: int = 0, **options: Unpack[SampleOptions]
     ) -> MonteCarlo:
-        """Simulates rollouts of the solution under random noise; see `trajopt.analysis.monte_carlo`."""
+        """Simulates rollouts of the solution under random noise; see `trajopt.analysis.monte_carlo`.
+
+        Args:
+            noise: Noise of the state after each knot.
+            n: Number of samples, >= 1 [-].
+            seed: Seed of the random numbers.
+            **options: `initial`, `feedback`, `clip`, `parameters` and `measurement`.
+        """
         from trajopt.analysis import monte_carlo
 
-        return monte_carlo(self, noise, n, seed, initial=initial, feedback=feedback, clip=clip, parameters=parameters)
+        return monte_carlo(self, noise, n, seed, **options)
 
     def feedback(self, kind: str = "gains", **options: Any) -> Feedback:
         """Returns the policy u(t, x) around the solution; see `trajopt.analysis.Feedback`.

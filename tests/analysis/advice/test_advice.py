@@ -10,6 +10,7 @@ import pytest
 from casadi import SX
 
 import trajopt
+from trajopt.analysis.advice.clamped_controls import clamped_controls
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import IterationRecord, Solution, SolverStatus
 from trajopt.solvers import SolverFatrop, SolverFDDP, SolverIpopt
@@ -129,7 +130,7 @@ def test_advice_is_about_the_motion_that_is_returned_and_not_about_the_last_step
     text = dataclasses.replace(solution, history=lost).explain()
     assert "all constraints hold" in text
     assert "still violated" not in text
-    assert "solver.solve(starts=8) tries several" in text
+    assert "solver.solve(starts=8) tries other guesses" in text
     problem.set_parameter("goal.reference", [3.5], "all")  # within reach
     missed = left(problem, SolverStatus.MAX_ITERATIONS, "SolverSQP", gap=0.0)
     assert "-> constraints are still violated, 'goal' may contradict the dynamics or other bounds: relax 'goal" in (
@@ -157,7 +158,29 @@ def test_a_stationary_motion_is_no_case_for_more_iterations() -> None:
     (line,) = advice(still).splitlines()
     assert line.startswith("-> the motion is stationary (dJ/du = 0)")
     assert "solver.solve(starts=8)" in line
+    several = advice(dataclasses.replace(still, ends=(("MAX_ITERATIONS", 8, np.nan),)))
+    assert "solver.solve(starts=16) tries more guesses than those 8" in several
+    assert "starts=8)" not in several
     assert "stationary" not in advice(solution)
+
+
+def test_no_control_without_limits_is_held_at_one() -> None:
+    solution = left(move(limited=False), SolverStatus.MAX_ITERATIONS, "SolverBoxFDDP", gap=0.0)
+    assert not clamped_controls(solution, solution.stationarity()).any()
+    assert "dJ/du = 1\n" in solution.explain()
+
+
+@pytest.mark.parametrize(("step", "nearly"), [(1e-3, True), (0.1, False)])
+def test_a_motion_that_is_nearly_stationary_says_how_nearly(step: float, nearly: bool) -> None:
+    """The cost ½ Σ (1 - u)² + 1 of four controls is 2 step² above its least value."""
+    solution = left(move(limited=False), SolverStatus.MAX_ITERATIONS, "SolverSQP", gap=0.0)
+    us = np.full((KNOTS, 1), step)
+    xs = np.vstack([[0.0], np.cumsum(us)[:, None]])
+    near = dataclasses.replace(solution, xs=xs, us=us, x0=np.zeros(1), cost=1.0)
+    words = f"-> the motion is feasible and nearly stationary: with dJ/du = {step:.1g} about {200.0 * step**2:.1g} % of"
+    assert (words in advice(near)) == nearly
+    if not nearly:
+        assert "nearly stationary" not in advice(near)
 
 
 def test_a_program_that_is_not_convex_at_the_end_has_words() -> None:

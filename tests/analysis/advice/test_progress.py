@@ -10,7 +10,7 @@ import numpy as np
 from tests.support.constrained import arm, pendulum, weak_pendulum
 from trajopt.analysis import constraint_rows
 from trajopt.analysis.advice.dead_ends import looser_first
-from trajopt.analysis.advice.progress import going_on, last_records
+from trajopt.analysis.advice.progress import going_on, last_records, stagnation
 from trajopt.solution import IterationRecord, Solution, SolverStatus
 from trajopt.solvers import SolverSQP, SQPOptions
 
@@ -58,6 +58,21 @@ def test_violations_that_fall_are_told_instead_of_the_cost() -> None:
         "violations still fell by 23 % in the last 10 iterations: raise max_iterations, or start from a better guess"
     ]
     assert going_on(stopped(solution, costs, constraint_violation=np.full(12, 3.0))) == []
+
+
+def test_attempts_that_all_end_at_violations_say_that_a_problem_may_be_infeasible() -> None:
+    solution = weak_pendulum()
+    costs, attempts = np.full(12, solution.cost), [1] * 4 + [2] * 4 + [3] * 4
+    left = np.r_[[4.0, 2.0, 1.0, 1.0], [3.0, 0.6, 0.5, 0.5], [9.0] * 4]
+    stuck = stopped(solution, costs, attempt=attempts, constraint_violation=left)
+    words = "-> the problem may be infeasible: the violations stopped falling in 2 attempts, in none below 0.5; relax a"
+    assert advice(stuck)[0] == f"{words} limit, or give the motion more time"
+    torn = stopped(solution, costs, attempt=attempts, constraint_violation=0.0 * left, gap_norm=left)
+    assert stagnation(torn) == stagnation(stuck)
+    left[7] = 0.0
+    assert stagnation(stopped(solution, costs, attempt=attempts, constraint_violation=left)) == ""
+    assert stagnation(stopped(solution, costs, attempt=[1] * 4 + [2] * 8, constraint_violation=left)) == ""
+    assert stagnation(dataclasses.replace(stuck, history=())) == ""
 
 
 def test_an_attempt_that_others_followed_is_to_be_gone_on_with() -> None:

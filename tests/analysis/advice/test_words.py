@@ -15,7 +15,7 @@ import trajopt
 from tests.support.unsolved import arm, pendulum, solution_of, trot
 from trajopt import problems
 from trajopt.analysis import reached, reached_words
-from trajopt.analysis.advice.missed_goals import farthest
+from trajopt.analysis.reach import farthest
 from trajopt.errors import InvalidArgumentError
 from trajopt.solution import Solution, SolverStatus
 

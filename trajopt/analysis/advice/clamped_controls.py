@@ -27,8 +27,9 @@ def clamped_controls(solution: Solution, slope: Reals) -> npt.NDArray[np.bool_]:
     lower, upper = np.full(us.shape, -np.inf), np.full(us.shape, np.inf)
     for t, model in enumerate(solution.description.models[:-1]):
         lower[t, : model.nu], upper[t, : model.nu] = model.lower, model.upper
-    low = (us - lower <= TOUCH * np.maximum(1.0, np.abs(lower))) & (slope > 0.0)
-    return np.asarray(low | (upper - us <= TOUCH * np.maximum(1.0, np.abs(upper))) & (slope < 0.0))
+    low = np.isfinite(lower) & (us - lower <= TOUCH * np.maximum(1.0, np.abs(lower))) & (slope > 0.0)
+    high = np.isfinite(upper) & (upper - us <= TOUCH * np.maximum(1.0, np.abs(upper))) & (slope < 0.0)
+    return np.asarray(low | high)
 
 
 def clamped_words(solution: Solution, clamped: npt.NDArray[np.bool_]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Text about the constraints of a solution: violations, active constraints, multipliers, and what to relax."""
+"""Text about the constraints of a solution: violations, active constraints, multipliers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from trajopt.analysis.constraints import HELD, ConstraintRows, violated_at_start
 from trajopt.analysis.gaps import no_motion
 from trajopt.analysis.row_names import FRICTION
 from trajopt.analysis.touching import touching_distance
-from trajopt.constraints.row_block import constraint_of
-from trajopt.solution.record import SolverStatus
 from trajopt.solution.solution import Solution
 
 MOST = 8
@@ -49,57 +47,11 @@ def constraint_lines(solution: Solution, constraints: Sequence[ConstraintRows]) 
     return lines + (_dearest(solution, constraints) if moves else [])
 
 
-def relaxation(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
-    """Advises to relax the most violated constraint, and names those in its way; empty if none is violated.
-
-    Amounts are given at a stationary point of the violation only, at which solvers end as INFEASIBLE: to first order no
-    change of the controls reduces them. They need not be the least ones, as the point may be a saddle. Violations
-    of states that are no motion tell nothing of what to relax.
-    """
-    ordered = by_violation(constraints)
-    if not ordered or no_motion(solution):
-        return ""
-    first = ordered[0]
-    knot, row, excess = first.largest(_enforced(first))
-    least = max(HELD, NOISE * excess)
-    here = [(rows, int(i)) for rows in ordered for i in np.flatnonzero(_enforced(rows)[knot] > least)]
-    stationary = solution.status is SolverStatus.INFEASIBLE
-
-    def named(rows: ConstraintRows, i: int, name: str) -> str:
-        amount = f" by {rows.violations[knot, i]:.3g}{_unit(solution, rows, knot, i)}" if stationary else ""
-        return name + amount
-
-    together = [named(r, i, r.title(i)) for r, i in here]
-    others = _in_the_way(constraints, first, knot)
-    words = f"relax {named(first, row, repr(first.title(row)))} at knot {knot}{time_words(solution, knot)}, "
-    words += "which this motion lacks" if stationary else "by an amount that this motion does not tell"
-    if len(together) > 1:
-        words += f" (violated together there: {', '.join(together)})"
-    if others:
-        words += f", or relax others that are at their bounds before: {'; '.join(others)}"
-    return words
-
-
-def opposed(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
-    """Names the violated rows, which may exclude each other, and what to relax; empty if none is violated."""
-    relaxed = relaxation(solution, constraints)
-    if not relaxed:
-        return ""
-    ordered = by_violation(constraints)
-    names = [repr(rows.title(rows.largest(_enforced(rows))[1])) for rows in ordered[:MOST]]
-    if nearly_met(constraints):
-        knot, row, excess = ordered[0].largest(_enforced(ordered[0]))
-        unit = _unit(solution, ordered[0], knot, row)
-        return f"{' and '.join(names)}, but by {excess:.2g}{unit} at most, little beside its size"
-    alone = "may contradict the dynamics or other bounds"
-    return f"{' and '.join(names)} {'may exclude each other' if len(names) > 1 else alone}: {relaxed}"
-
-
 def nearly_met(constraints: Sequence[ConstraintRows]) -> bool:
     """Whether constraints are violated, but by little beside the values and bounds of their units."""
     sizes = sizes_by_unit(constraints)
     parts = [
-        _enforced(rows)[:, i].max(initial=0.0) / max(sizes[unit], 1e-300)
+        excesses(rows)[:, i].max(initial=0.0) / max(sizes[unit], 1e-300)
         for rows in by_violation(constraints)
         for i, unit in enumerate(rows.units)
     ]
@@ -125,8 +77,8 @@ def moving_the_start(solution: Solution, constraints: Sequence[ConstraintRows]) 
     low, high = float(rows.lower[0, row]), float(rows.upper[0, row])
     side, bound = ("above", high) if rows.values[0, row] > high else ("below", low)
     return (
-        f"move x0, which is {excess:.3g}{_unit(solution, rows, 0, row)} {side} {bound:.4g} of {rows.title(row)!r}, or "
-        "widen that bound until the motion is within it"
+        f"move x0, which is {excess:.3g}{unit_of(solution, rows, 0, row)} {side} {bound:.4g} of {rows.title(row)!r}, "
+        "or widen that bound until the motion is within it"
     )
 
 
@@ -140,67 +92,49 @@ def time_may_help(constraints: Sequence[ConstraintRows]) -> bool:
     if not ordered:
         return True
     first = ordered[0]
-    knot, row, _ = first.largest(_enforced(first))
+    knot, row, _ = first.largest(excesses(first))
     if any(rows is first for rows, _, _ in violated_at_start(constraints)):
         return False
     return knot == len(first.values) - 1 or first.units[row] not in LENGTHS
 
 
-def softening(constraints: Sequence[ConstraintRows]) -> str:
-    """Advises to soften the most violated constraint, with code; empty if none is violated."""
-    ordered = by_violation(constraints)
-    name = constraint_of(ordered[0].name) if ordered else ""
-    return f'soften it with a slack: add("{name}", ..., soft=(linear, quadratic))' if ordered else ""
-
-
-def _in_the_way(constraints: Sequence[ConstraintRows], first: ConstraintRows, knot: int) -> list[str]:
-    """Lists other constraints that are at their bounds before a knot, those at most knots first."""
-    lines = []
-    for rows in constraints:
-        count = int(_held_back(rows)[: knot + 1].any(axis=1).sum())
-        if rows is not first and count:
-            total = int((rows.knots <= knot).sum())
-            lines.append((count, f"{rows.name!r} at {count} of {total} knot{'' if total == 1 else 's'}"))
-    return [words for _, words in sorted(lines, reverse=True)[:3]]
-
-
-def _enforced(rows: ConstraintRows) -> npt.NDArray[np.float64]:
+def excesses(rows: ConstraintRows) -> npt.NDArray[np.float64]:
     """Violations of the rows that a solver enforces."""
     return np.where(rows.enforced, rows.violations, 0.0)
 
 
-def _beyond_or_at(rows: ConstraintRows) -> npt.NDArray[np.bool_]:
+def beyond_or_at(rows: ConstraintRows) -> npt.NDArray[np.bool_]:
     """Rows that are at a bound or beyond it, without equations."""
     return rows.active & rows.enforced & ~rows.equations
 
 
-def _held_back(rows: ConstraintRows, least: float = HELD) -> npt.NDArray[np.bool_]:
+def held_back(rows: ConstraintRows, least: float = HELD) -> npt.NDArray[np.bool_]:
     """Rows that are at a bound, and not beyond it by more than a least violation."""
-    return _beyond_or_at(rows) & (rows.violations <= least)
+    return beyond_or_at(rows) & (rows.violations <= least)
 
 
 def held_knots(rows: ConstraintRows) -> int:
     """Number of knots at which an inequality is at a bound or beyond it [-]."""
-    return int(_beyond_or_at(rows).any(axis=1).sum())
+    return int(beyond_or_at(rows).any(axis=1).sum())
 
 
 def by_violation(constraints: Sequence[ConstraintRows]) -> list[ConstraintRows]:
     """Hard constraints that are violated, the worst first, without those with negligible violations."""
     least = _least(constraints)
-    violated = [rows for rows in constraints if not rows.soft and _enforced(rows).max(initial=0.0) > least]
-    return sorted(violated, key=lambda rows: -_enforced(rows).max())
+    violated = [rows for rows in constraints if not rows.soft and excesses(rows).max(initial=0.0) > least]
+    return sorted(violated, key=lambda rows: -excesses(rows).max())
 
 
 def _least(constraints: Sequence[ConstraintRows]) -> float:
     """Least violation that is not negligible beside the largest one of a hard constraint."""
-    worst = max((float(_enforced(rows).max(initial=0.0)) for rows in constraints if not rows.soft), default=0.0)
+    worst = max((float(excesses(rows).max(initial=0.0)) for rows in constraints if not rows.soft), default=0.0)
     return max(HELD, NOISE * worst)
 
 
 def _violated(solution: Solution, constraints: Sequence[ConstraintRows], *, moves: bool) -> list[str]:
     """Lines about the most violated constraint, other violated ones, soft ones, and those that x0 violates."""
     hard = [rows for rows in constraints if not rows.soft]
-    worst = max((float(_enforced(rows).max(initial=0.0)) for rows in hard), default=0.0)
+    worst = max((float(excesses(rows).max(initial=0.0)) for rows in hard), default=0.0)
     kind = "" if len(hard) == len(constraints) else " hard"
     at_start = violated_at_start(constraints)
     but = ", but for x0" if at_start else ""
@@ -217,22 +151,22 @@ def _violated(solution: Solution, constraints: Sequence[ConstraintRows], *, move
         else:
             lines.append(f"    also violated: {rows.title(row)!r}, {words}")
     for rows in constraints:
-        if rows.prices is not None and _enforced(rows).max(initial=0.0) > HELD:
+        if rows.prices is not None and excesses(rows).max(initial=0.0) > HELD:
             _, row, words = _worst(solution, rows)
             price = float(rows.prices.sum())
             lines.append(
                 f"  soft constraint {rows.title(row)!r} is exceeded {words}; its slacks cost {price:.4g} in all"
             )
     for rows, row, excess in at_start:
-        beyond = f"{excess:.3g}{_unit(solution, rows, 0, row)}"
+        beyond = f"{excess:.3g}{unit_of(solution, rows, 0, row)}"
         lines.append(f"  x0 itself violates {rows.title(row)!r} by {beyond}: no control changes that")
     return lines
 
 
 def _worst(solution: Solution, rows: ConstraintRows) -> tuple[int, int, str]:
     """Knot and row of the largest violation, and text about it."""
-    knot, row, excess = rows.largest(_enforced(rows))
-    beyond, unit = _beyond(rows, knot, row), _unit(solution, rows, knot, row)
+    knot, row, excess = rows.largest(excesses(rows))
+    beyond, unit = _beyond(rows, knot, row), unit_of(solution, rows, knot, row)
     return knot, row, f"by {excess:.3g}{unit} at knot {knot}{time_words(solution, knot)}: {beyond}"
 
 
@@ -245,7 +179,7 @@ def _beyond(rows: ConstraintRows, knot: int, row: int) -> str:
 
 def _use(solution: Solution, rows: ConstraintRows, least: float, *, priced: bool) -> str:
     """Text about the use of a constraint: knots beyond or at a bound, or the closest distance; largest multiplier."""
-    held, beyond = _held_back(rows, least), _enforced(rows) > least
+    held, beyond = held_back(rows, least), excesses(rows) > least
     active = held.any(axis=1)
     words = ["soft"] if rows.soft else []
     equations = np.flatnonzero((rows.equations & rows.enforced).any(axis=1))
@@ -323,7 +257,7 @@ def _closest(solution: Solution, rows: ConstraintRows) -> str:
     measure = distances / np.where(free & (rows.upper > 0), rows.upper, 1.0) if equal else distances
     knot, row = (int(i) for i in np.unravel_index(int(measure.argmin()), measure.shape))
     named = "" if len(rows.rows) == 1 else f"{rows.rows[row]}, "
-    unit = _unit(solution, rows, knot, row)
+    unit = unit_of(solution, rows, knot, row)
     near = f"{100 * (1 - measure[knot, row]):.0f} % of" if equal else f"{distances[knot, row]:.3g}{unit} from"
     value = f": {rows.values[knot, row]:.3g}{unit}" if equal else ""
     return f"; closest: {near} its bound ({named}knot {knot}{time_words(solution, knot)}{value})"
@@ -360,7 +294,7 @@ def _dearest(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[
     if size == 0.0 or rows.multipliers is None:
         return []
     price = float(rows.multipliers[knot, row])
-    unit = _unit(solution, rows, knot, row)
+    unit = unit_of(solution, rows, knot, row)
     per = f" per{unit}" if unit else " per unit"
     if rows.equations[knot, row]:
         its = "its equation"
@@ -371,7 +305,7 @@ def _dearest(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[
     return [f"  largest multiplier: {price:.3g} of {where}; {its} costs about {size:.3g}{per}"]
 
 
-def _unit(solution: Solution, rows: ConstraintRows, knot: int, row: int) -> str:
+def unit_of(solution: Solution, rows: ConstraintRows, knot: int, row: int) -> str:
     """Unit of a row after a space; at an impulse, a knot of zero duration, forces become impulses."""
     unit = rows.units[row]
     if unit in FORCES and _sudden(solution, len(rows.values))[knot]:

@@ -8,14 +8,14 @@ import numpy as np
 
 from trajopt.analysis import ConstraintRows
 from trajopt.analysis.advice.constraints import (
+    beyond_or_at,
     held_knots,
-    relaxation,
     sizes_by_unit,
-    softening,
     time_may_help,
 )
-from trajopt.analysis.advice.facts import gap_left, grown_derivatives, more_time
+from trajopt.analysis.advice.facts import gap_left, grown_derivatives, more_guesses, more_time, tried_guesses
 from trajopt.analysis.advice.missed_goals import out_of_reach
+from trajopt.analysis.advice.relaxation import relaxation, softening
 from trajopt.analysis.gaps import no_motion
 from trajopt.constraints.row_block import constraint_of
 from trajopt.solution.record import SolverStatus
@@ -69,9 +69,17 @@ def looser_first(solution: Solution, constraints: Sequence[ConstraintRows]) -> l
     values = ", ".join(f"k * {side}" for side in sides)
     first, each = (f"({names})", f"({values})") if len(sides) > 1 else (names, values)
     return [
-        f"{name!r} is at its bounds or beyond at {count} of {len(most.knots)} knots: begin with wider ones, and let "
-        f"each solution be the next guess: continuation(solver, {first}, [{each} for k in (2.0, 1.4, 1.0)])"
+        f"{name!r} is {_where(most)} at {count} of {len(most.knots)} knots: begin with wider ones, and let each "
+        f"solution be the next guess: continuation(solver, {first}, [{each} for k in (2.0, 1.4, 1.0)])"
     ]
+
+
+def _where(rows: ConstraintRows) -> str:
+    """Text on the sides of the knots of `held_knots`: at the bounds, beyond them, or both."""
+    beyond = int((beyond_or_at(rows) & rows.violated).any(axis=1).sum())
+    if not beyond:
+        return "at its bounds"
+    return "beyond its bounds" if beyond == held_knots(rows) else "at its bounds or beyond"
 
 
 def _widens(rows: ConstraintRows) -> bool:
@@ -92,11 +100,11 @@ def _doubt(solution: Solution) -> str:
     if solution.solver in ONE_GUESS:
         return (
             f"{ONE_GUESS[solution.solver]} started from one guess, and its verdict is local: motions elsewhere may "
-            "satisfy all constraints; try another guess, solver.solve(starts=8), or SolverSQP"
+            f"satisfy all constraints; try another guess, or SolverSQP; {more_guesses(solution)}"
         )
-    if starts := sum(end[1] for end in solution.ends):
+    if starts := tried_guesses(solution):
         return f"this is no proof: motions other than those from these {starts} guesses may satisfy all constraints"
-    return "this is no proof: solver.solve(starts=8) tries other guesses as well"
+    return f"this is no proof: {more_guesses(solution)} as well"
 
 
 def _to_relax(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:

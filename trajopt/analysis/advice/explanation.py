@@ -18,8 +18,6 @@ from trajopt.analysis.advice.constraints import (
     constraint_lines,
     moving_the_start,
     nearly_met,
-    opposed,
-    softening,
     time_may_help,
 )
 from trajopt.analysis.advice.crowded_slots import crowded_slots
@@ -33,15 +31,19 @@ from trajopt.analysis.advice.facts import (
     grown_derivatives,
     guess_lost,
     has_black_boxes,
+    more_guesses,
     more_time,
     other_solvers,
 )
 from trajopt.analysis.advice.long_steps import advice_on_steps, smaller_steps
 from trajopt.analysis.advice.missed_goals import headline, misses, out_of_reach
 from trajopt.analysis.advice.one_knot import one_knot
-from trajopt.analysis.advice.progress import going_on, last_records, method_lines
+from trajopt.analysis.advice.progress import going_on, last_records, method_lines, stagnation
+from trajopt.analysis.advice.relaxation import opposed, softening
 from trajopt.analysis.advice.resting import cannot_rest
 from trajopt.analysis.advice.singular_goals import singular_goals
+from trajopt.analysis.advice.stationary import stationary
+from trajopt.analysis.advice.terminal_gains import terminal_gains
 from trajopt.analysis.advice.unknowns import bounds_of_failure, unknown_lines
 from trajopt.analysis.advice.untouched import untouched
 from trajopt.analysis.basics import time_words as knot_time
@@ -66,8 +68,6 @@ CUT_SHORT = (
 """Statuses of solves that might have gone on."""
 CONVEX = 1e-9
 """Least curvature of a cost that is convex in its controls, relative to the largest one or 1 [-]."""
-STATIONARY = 1e-6
-"""Largest decrease of the cost by changing a control by its size or 1, relative to the cost or 1, at an optimum [-]."""
 MOST_OPTIMA = 6
 """Largest number of listed optima."""
 _NONE_FEASIBLE = "; none keeps dynamics and constraints, the least violation is"
@@ -86,6 +86,7 @@ def explain(solution: Solution) -> str:
     lines += constraint_lines(solution, constraints)
     if solution.problem is not None:
         lines += _optimality(solution)
+    lines += terminal_gains(solution, constraints)
     lines += [] if nothing else _gait(solution)
     over = exceeded(solution)
     lines += limit_lines(over)
@@ -261,6 +262,8 @@ def _cut_short(solution: Solution, constraints: Sequence[ConstraintRows], looser
     grown = "" if outside else grown_derivatives(solution)
     advice, far = [each for each in (outside, grown) if each], out_of_reach(solution)
     more = [] if known else going_on(solution)
+    doubt = "" if known or more or nearly_met(constraints) else stagnation(solution)
+    advice += [doubt] if doubt else []
     relaxed = opposed(solution, constraints)
     if relaxed and nearly_met(constraints) and not known:
         advice += [f"constraints are still violated, {relaxed}: more iterations may meet them", *more, *looser]
@@ -268,13 +271,13 @@ def _cut_short(solution: Solution, constraints: Sequence[ConstraintRows], looser
         time = more_time(solution, ", or ", "") if time_may_help(constraints) else ""
         rest = "" if far else f"{time}; otherwise start closer to a motion that meets them"
         advice += [*more, *looser, f"constraints are still violated, {relaxed}{rest}"]
-    elif status is SolverStatus.MAX_ITERATIONS and (stays := _stationary(solution)):
+    elif status is SolverStatus.MAX_ITERATIONS and (stays := stationary(solution)):
         return [*advice, stays, *looser]
     else:
         advice += [*more, *looser]
     advice += _slow_steps(solution, outside, known)
     if status is SolverStatus.MAX_ITERATIONS and not (advice or known):
-        advice.append("raise max_iterations, or start from a better guess; solver.solve(starts=8) tries several")
+        advice.append(f"raise max_iterations, or start from a better guess; {more_guesses(solution)}")
     return advice
 
 
@@ -287,25 +290,8 @@ def _slow_steps(solution: Solution, outside: str, known: bool) -> list[str]:
     advice = [each for each in (guess_lost(solution), curved) if each]
     if np.median([r.step_length for r in recent]) < 0.1 and not (outside or curved or known):
         others = f"{other_solvers(solution)}, or " if other_solvers(solution) else ""
-        advice.append(
-            f"the last steps were short: try {others}a guess closer to the goal; solver.solve(starts=8) tries several "
-            "guesses"
-        )
+        advice.append(f"the last steps were short: try {others}a guess closer to the goal; {more_guesses(solution)}")
     return advice
-
-
-def _stationary(solution: Solution) -> str:
-    """Advice if the returned motion is stationary although the solver went on; otherwise empty."""
-    if solution.problem is None or gap_left(solution):
-        return ""
-    slope = np.abs(solution.stationarity())
-    saved = float(np.max(slope * np.maximum(1.0, np.abs(solution.us)), initial=0.0))
-    if saved > STATIONARY * max(1.0, abs(solution.cost)):
-        return ""
-    return (
-        f"the motion is stationary (dJ/du = {slope.max(initial=0.0):.1g}), so more iterations do not lower its cost: "
-        "solver.solve(starts=8) tries other guesses as well"
-    )
 
 
 def _no_decrease(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
@@ -318,7 +304,7 @@ def _no_decrease(solution: Solution, constraints: Sequence[ConstraintRows]) -> s
             f"start closer to one{f', or use {others}, which names the constraint to relax' if others else ''}"
         )
     if against := opposed(solution, constraints):
-        return f"no step lowered the violations any further: {against}; solver.solve(starts=8) tries other guesses"
+        return f"no step lowered the violations any further: {against}; {more_guesses(solution)}"
     boxes = ", or check a black box with ActionModelNumDiff" if has_black_boxes(solution) else ""
     return (
         "the cost does not decrease as the model predicts: look for a term that is not smooth where its cost is "
@@ -344,7 +330,7 @@ def _indefinite(solution: Solution) -> str:
     if t is None or solution.problem is None:
         return "add a cost > 0 on every control at every knot"
     if t >= solution.problem.T:
-        return "no program was convex at the end: start from another guess, or solver.solve(starts=8) tries several"
+        return f"no program was convex at the end: start from another guess; {more_guesses(solution)}"
     with solution.as_solved() as problem:
         Luu = problem.calc_diff(solution.xs, solution.us).Luu[t]
     values, vectors = np.linalg.eigh(Luu)

@@ -43,7 +43,7 @@ def at_kinks(solution: Solution) -> str:
     return (
         f"the last {len(late)} iterations lowered the cost by {fell:.1g} %: contacts that begin, end or slide make "
         "kinks in the cost, at which steps are short and no gradient vanishes. The motion may be as good as it gets: "
-        "replay it, and compare it with those from other guesses, solver.solve(starts=8)"
+        f"replay it, and compare it with those from other guesses: {more_guesses(solution)}"
     )
 
 
@@ -51,6 +51,18 @@ def gap_left(solution: Solution) -> str:
     """Returns text about the largest gap of the trajectory; empty if there is none or it is unknown."""
     gap = largest_gap(solution)
     return f"the trajectory still has a gap of {gap}" if gap else ""
+
+
+def tried_guesses(solution: Solution) -> int:
+    """Number of starts of a solve from several ones; 0 for a solve from one guess."""
+    return sum(count for _, count, _ in solution.ends)
+
+
+def more_guesses(solution: Solution) -> str:
+    """Returns advice to solve from other guesses: twice as many where several were tried."""
+    tried = tried_guesses(solution)
+    again = f"solver.solve(starts={2 * tried}) tries more guesses than those {tried}"
+    return again if tried else "solver.solve(starts=8) tries other guesses"
 
 
 def more_time(solution: Solution, before: str = "", after: str = ", or ") -> str:

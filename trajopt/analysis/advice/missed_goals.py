@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 
 from trajopt.analysis.advice.facts import more_time
+from trajopt.analysis.reach import beyond_reach
 from trajopt.costs.cost_stack import CostTerm
 from trajopt.residuals.multibody import ResidualModelMultibody
-from trajopt.robots.frame_index import frame_index
 from trajopt.solution.record import SolverStatus
 from trajopt.solution.solution import Solution
 from trajopt.types import Reals
 
 LEFT = 0.1  # fraction of the initial distance from which a goal counts as missed [-]
 LEAST = 0.02  # distance from which a goal counts as missed [m]
-OTHER_UNIT = 10.0  # multiple of the reach from which the unit of a goal is in doubt [-]
 REPLAY, GAINS = "replay", '"gains") or "springs"'
 
 _MISSING = (SolverStatus.INFEASIBLE, SolverStatus.STALLED, SolverStatus.MAX_ITERATIONS)
@@ -39,10 +38,11 @@ def misses(solution: Solution) -> list[str]:
     """Returns a sentence for each missed goal of a frame's position; empty without missed goals."""
     if solution.robot is None or not np.all(np.isfinite(solution.xs)):
         return []
-    return [words for frame, point in solution.description.goals for words in _miss(solution, frame, point)]
+    model, goals = solution.robot.model, solution.description.goals
+    return [words for frame, point in goals for words in _miss(solution, model, frame, point)]
 
 
-def _miss(solution: Solution, frame: str, point: Reals) -> Iterator[str]:
+def _miss(solution: Solution, model: Any, frame: str, point: Reals) -> Iterator[str]:
     distances = np.linalg.norm(solution.frame_path(frame) - point, axis=1)
     first, last = float(distances[0]), float(distances[-1])
     if last <= max(LEAST, LEFT * first):
@@ -55,24 +55,14 @@ def _miss(solution: Solution, frame: str, point: Reals) -> Iterator[str]:
             "the plant left the plan, as unstable motions do without feedback; track it with replay(..., "
             'feedback="gains") or "springs", or check that the plan itself reaches it'
         )
-    cure = _beyond(solution, frame, point) or cure
+    cure = beyond_reach(model, frame, point) or cure
     yield f"{called} is still {last:.3g} m at the end, {first:.3g} m at the start: {cure}"
 
 
 def out_of_reach(solution: Solution) -> bool:
     """Whether the goal of a frame is out of reach in any posture."""
-    return solution.robot is not None and any(_beyond(solution, *goal) for goal in solution.description.goals)
-
-
-def _beyond(solution: Solution, frame: str, point: Reals) -> str:
-    """Text about a goal that is too far away; empty if it is within reach or unknown."""
-    assert solution.robot is not None
-    reach = farthest(solution.robot.model, frame)
-    away, most = (float(np.linalg.norm(point - reach[0])), reach[1]) if reach is not None else (0.0, 0.0)
-    if away <= most:
-        return ""
-    units = "; lengths are in m: is this goal in mm or cm?" if away > OTHER_UNIT * most else ""
-    return f"it is out of reach, {away:.3g} m from the first joint with an arm of at most {most:.3g} m{units}"
+    robot = solution.robot
+    return robot is not None and any(beyond_reach(robot.model, *goal) for goal in solution.description.goals)
 
 
 def _term(solution: Solution, frame: str) -> str:
@@ -82,30 +72,3 @@ def _term(solution: Solution, frame: str) -> str:
         if isinstance(term, CostTerm) and on_frame and f"{term.name}.reference" in solution.parameters:
             return term.name
     return ""
-
-
-def farthest(model: Any, frame: str) -> tuple[Reals, float] | None:
-    """Returns the position of the first joint before a frame (3,) [m], and an upper bound of the frame's distance [m].
-
-    The bound is the sum of the distances from joint to joint. The result is None unless revolute joints alone move the
-    frame.
-
-    Args:
-        model: A Pinocchio model.
-        frame: Name of a frame.
-    """
-    place = model.frames[frame_index(model, frame)]
-    joint, length = place.parentJoint, float(np.linalg.norm(place.placement.translation))
-    while joint and model.parents[joint]:
-        length += float(np.linalg.norm(model.jointPlacements[joint].translation))
-        joint, below = model.parents[joint], joint
-        if not _turns(model.joints[below]):
-            return None
-    if not (joint and _turns(model.joints[joint])):
-        return None
-    return np.array(model.jointPlacements[joint].translation), length
-
-
-def _turns(joint: Any) -> bool:
-    """Whether a joint is revolute about one axis."""
-    return joint.nv == 1 and joint.shortname().startswith("JointModelR")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import groupby
 
+from trajopt.analysis.advice.facts import more_time
 from trajopt.analysis.constraints import HELD
 from trajopt.analysis.gaps import no_motion
 from trajopt.solution.record import IterationRecord
@@ -53,6 +54,21 @@ def going_on(solution: Solution) -> list[str]:
         f"the motion is that of iteration {recent[-1].iteration}, and no later attempt from another guess found a "
         "better one: solver.solve(solution) goes on from it"
     ]
+
+
+def stagnation(solution: Solution) -> str:
+    """Text that a problem may be infeasible, where all of several attempts ended at violations; empty elsewhere.
+
+    The last attempt does not count, as it was cut short.
+    """
+    ended = [list(records)[-1] for _, records in groupby(solution.history, key=lambda each: each.attempt)][:-1]
+    least = min((_infeasibility(record, gaps=True) for record in ended), default=0.0)
+    if len(ended) < 2 or least <= HELD:
+        return ""
+    return (
+        f"the problem may be infeasible: the violations stopped falling in {len(ended)} attempts, in none below "
+        f"{least:.2g}; relax a limit{more_time(solution, ', or ', '')}"
+    )
 
 
 def _infeasibility(record: IterationRecord, *, gaps: bool) -> float:

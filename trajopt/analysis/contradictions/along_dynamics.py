@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trajopt.analysis.basics import runs
+from trajopt.analysis.basics import rounded_up, runs
 from trajopt.analysis.constraints import HELD
 from trajopt.analysis.contradictions.linear_rows import LinearRows
 from trajopt.analysis.contradictions.proofs import EXCLUDE
@@ -160,8 +160,7 @@ class _Bound:
 
     def words(self, distance: float) -> str:
         """Text with a distance, rounded up to three digits."""
-        step = 10.0 ** (np.floor(np.log10(distance)) - 2)
-        return f"{self.name} by {step * np.ceil(distance / step * (1.0 - 1e-6)):.3g}{self.unit}"
+        return f"{self.name} by {rounded_up(distance)}{self.unit}"
 
 
 def _places(linear: LinearRows, program: Program, least: float, y: Reals) -> tuple[list[str], list[_Bound]]:
