@@ -88,13 +88,15 @@ def test_derivatives_of_a_rollout_match_central_differences(mode: str) -> None:
         for sign in (-h, h):
             problem.x0 = sim.state.integrate(xs[0], sign * np.eye(14)[i])
             ends.append(problem.rollout(us)[-1])
-        np.testing.assert_allclose(by_x0[:, i], sim.state.difference(*ends) / (2 * h), rtol=0, atol=5e-5 * np.abs(by_x0).max())
+        slope = sim.state.difference(*ends) / (2 * h)
+        np.testing.assert_allclose(by_x0[:, i], slope, rtol=0, atol=5e-5 * np.abs(by_x0).max())
     problem.x0 = xs[0]
     for t in (0, 5):
         du = np.zeros((6, 3))
         du[t, 2] = h
         ends = [problem.rollout(us + sign * du)[-1] for sign in (-1, 1)]
-        np.testing.assert_allclose(by_us[t, :, 2], sim.state.difference(*ends) / (2 * h), rtol=0, atol=5e-5 * np.abs(by_us).max())
+        slope = sim.state.difference(*ends) / (2 * h)
+        np.testing.assert_allclose(by_us[t, :, 2], slope, rtol=0, atol=5e-5 * np.abs(by_us).max())
 
 
 def test_calc_and_calc_diff_run_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from trajopt.analysis.touching import touching_distance
 from trajopt.checks import check_count, check_items, check_shape, check_text, check_texts, shape_of
 from trajopt.constraints.row_block import constraint_of, row_name
 from trajopt.errors import InvalidArgumentError, shown
-from trajopt.residuals import ResidualModelCollisions, ResidualModelState
+from trajopt.residuals import ResidualModelCollisions
 from trajopt.shooting import inspection
 from trajopt.types import Reals
 
@@ -386,8 +386,6 @@ def _names(
     residual = model.constraints[constraint_of(name)].residual
     own = row_names(residual, len(controls), model.model_parts.actuation)
     named: list[tuple[str, str]] = []
-    if isinstance(residual, ResidualModelState) and len(controls) == state.ndx:
-        coordinates = range(state.ndx)  # on a manifold a row is no coordinate plus a constant
     for row, (control, coordinate) in enumerate(zip(controls, coordinates)):
         if residual.row_names:
             named.append(own[row])
