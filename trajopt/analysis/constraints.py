@@ -12,6 +12,7 @@ import numpy.typing as npt
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.analysis.basics import check_solution
 from trajopt.analysis.gaps import no_motion
+from trajopt.analysis.held import where_held
 from trajopt.analysis.quantities import control_quantities
 from trajopt.analysis.row_names import NORMAL, row_names
 from trajopt.analysis.touching import touching_distance
@@ -272,8 +273,8 @@ def constraints_report(solution: Solution) -> dict[str, str]:
         f"{name} {at_bound[name]}" for name in sorted(at_bound, key=lambda name: -at_bound[name]) if at_bound[name]
     ]
     more = ", ..." if len(words) > _MOST else ""
-    hold = "hold" + "".join(
-        f" at knots, but between {each.places} {each.title} is violated by {each.size}"
+    hold = where_held(solution, constraints) + "".join(
+        f", but between {each.places} {each.title} is violated by {each.size}"
         for each in solution.description.between[:1]
     )
     hold += "".join(f", but x0 violates {rows.title(row)}" for rows, row, _ in violated_at_start(constraints)[:1])
