@@ -148,7 +148,8 @@ def _is_at_knots(rows: ConstraintRows) -> bool:
 def _negligible(rows: ConstraintRows) -> Reals:
     """Excess (T, n) that is not reported: `PART` of half the width of the bounds, or of the size of a single one.
 
-    Symmetric bounds are ± half of their width. Where that is 0, it is `PART` of the largest value of a force; it is `LEAST` at least.
+    Symmetric bounds are ± half of their width. Where that is 0, it is `PART` of the largest value of a force; it is
+    `LEAST` at least.
     """
     lower, upper = rows.lower[:-1], rows.upper[:-1]
     bounds = np.where(np.isfinite(lower), np.abs(lower), 0.0) + np.where(np.isfinite(upper), np.abs(upper), 0.0)
