@@ -1,4 +1,4 @@
-"""Where constraints that hold do so: at the knots, or during all of each step."""
+"""Words for constraints that hold: at the knots, or during all of each step."""
 
 from __future__ import annotations
 
