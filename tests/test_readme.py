@@ -76,7 +76,8 @@ def test_every_block_prints_a_result(
     i: int, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # one block writes mpc.png
-    run_block(max(i - 1, 0))  # what it may continue
+    if "import " not in blocks("python")[i]:
+        run_block(i - 1)
     capsys.readouterr()
     run_block.__wrapped__(i)
     assert capsys.readouterr().out.strip()
