@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import os
 import sys
@@ -51,6 +52,13 @@ def points(curve: Any) -> Reals:
 
 def bones(stage: FilmStage) -> Reals:
     return np.concatenate([points(curve) for curve in stage._bones])
+
+
+def test_a_notebook_plays_an_animation_without_a_path() -> None:
+    path = arm().animate(speed=8.0)
+    assert path.suffix == ".gif"
+    content = base64.b64encode(path.read_bytes()).decode()
+    assert path._repr_html_() == f'<img src="data:image/gif;base64,{content}"/>'  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -391,7 +399,7 @@ def test_the_command_line_writes_one(tmp_path: Path, monkeypatch: pytest.MonkeyP
     done = CliRunner().invoke(cli.app, ["solve", "pendulum", "-q", "--animate", str(tmp_path / "one.gif")])
     assert done.exit_code == 0, done.output
     assert f"animation   {tmp_path / 'one.gif'}" in done.output
-    assert delays(tmp_path / "one.gif") == [30] * 68
+    assert delays(tmp_path / "one.gif") == [70] * 30
     refused = CliRunner().invoke(cli.app, ["solve", "pendulum", "-q", "--animate", str(tmp_path / "one.png")])
     assert refused.exit_code == 1
     assert "--animate: expected a file ending in .gif or .mp4" in refused.output

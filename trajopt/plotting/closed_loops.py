@@ -21,7 +21,7 @@ from trajopt.mpc.report import PERCENTILE, missed_goal
 from trajopt.plotting.animation import write_film
 from trajopt.plotting.closed_loop_panels import busy_panels, complete, distance_panels
 from trajopt.plotting.film import film_of
-from trajopt.plotting.frames import check_film_path
+from trajopt.plotting.inline_film import inline_film
 from trajopt.plotting.limits import close_bounds, draw_limit, limit_entry
 from trajopt.plotting.motion import has_motion, plot_motion
 from trajopt.plotting.path import has_path, plot_path
@@ -365,7 +365,7 @@ def _reference_entry() -> Any:
 
 def animate_closed_loop(
     log: ClosedLoop,
-    path: str | Path,
+    path: str | Path | None = None,
     *,
     speed: float = 1.0,
     obstacles: ObstaclesLike = (),
@@ -374,7 +374,7 @@ def animate_closed_loop(
     scans: Scan | Sequence[Scan] = (),
 ) -> Path:
     """Writes the motion as an animation; see `ClosedLoop.animate`."""
-    checked = check_film_path(path)
+    checked = inline_film(path)
     film = film_of(motion_of(log), obstacles, lines, grid=grid, scans=samples_of(log, scans))
     write_film(film, checked, speed, 25.0)
     return checked
