@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import os
 import sys
@@ -52,13 +51,6 @@ def points(curve: Any) -> Reals:
 
 def bones(stage: FilmStage) -> Reals:
     return np.concatenate([points(curve) for curve in stage._bones])
-
-
-def test_a_notebook_plays_an_animation_without_a_path() -> None:
-    path = arm().animate(speed=8.0)
-    assert path.suffix == ".gif"
-    content = base64.b64encode(path.read_bytes()).decode()
-    assert path._repr_html_() == f'<img src="data:image/gif;base64,{content}"/>'  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
