@@ -71,6 +71,18 @@ def test_hello_world_reaches_the_documented_cost(capsys: pytest.CaptureFixture[s
     assert "SolverFDDP: converged." in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("i", range(7))
+def test_every_block_prints_a_result(
+    i: int, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # one block writes mpc.png
+    if "import " not in blocks("python")[i]:
+        run_block(i - 1)
+    capsys.readouterr()
+    run_block.__wrapped__(i)
+    assert capsys.readouterr().out.strip()
+
+
 def test_hello_world_stays_within_the_robots_limits() -> None:
     uses = limit_uses(run_block(0)["solution"])
     assert {use.quantity for use in uses} >= {"torque", "velocity", "angle"}
@@ -113,8 +125,8 @@ def test_own_model_is_ten_lines_swings_up_and_compiles_nothing_for_another_mass(
 
 
 def test_the_gait_converges_and_its_feet_carry_the_robot() -> None:
-    names = run_block(3)
-    solution, forces = names["solution"], names["forces"]
+    solution = run_block(3)["solution"]
+    forces = solution.contact_forces()
     assert isinstance(solution, Solution)
     assert solution.converged
     assert set(forces) == {"FL_foot", "FR_foot", "RL_foot", "RR_foot"}

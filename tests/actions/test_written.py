@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pydoc
 from collections.abc import Callable
 from typing import Any
 
@@ -112,3 +113,16 @@ def test_a_robot_is_no_state() -> None:
         )
     with pytest.raises(InvalidArgumentError, match=r"^state: expected a state such as StateVector\(nx\)"):
         type("Swapped", (trajopt.DifferentialActionModelSymbolic,), {})(1, STATE, trajopt.CostStack(STATE))
+
+
+@pytest.mark.parametrize(
+    ("cls", "methods"),
+    [
+        (trajopt.ActionModelDiscrete, ("next_state", "running_cost", "terminal_cost")),
+        (trajopt.DifferentialActionModelSymbolic, ("acceleration", "xdot")),
+        (trajopt.ActionModelAbstract, ("calc", "calc_diff")),
+    ],
+)
+def test_help_begins_with_the_methods_to_write(cls: type, methods: tuple[str, ...]) -> None:
+    first = pydoc.plain(pydoc.render_doc(cls)).partition("Method resolution order")[0]
+    assert all(f"{name}" in first for name in methods)

@@ -60,7 +60,7 @@ def test_a_jump_through_a_wall_is_reported_everywhere(tmp_path: Path) -> None:
     assert f"-> {words} by {found.excess:.2g} m: take shorter steps" in text
     assert "all constraints hold at the knots (" in text
     report = constraints_report(solution)["constraints"]
-    assert report.startswith(f"hold at knots, but between {found.knot} and {found.knot + 1} wall is violated by")
+    assert report.startswith(f"hold at the knots, but between {found.knot} and {found.knot + 1} wall is violated by")
     size = f"{found.size} between knots {found.knot} and {found.knot + 1}"
     other = dataclasses.replace(solution, xs=0.0 * solution.xs)
     assert trajopt.compare(solution, other).rows["violation of wall"] == (size, "none")
@@ -179,8 +179,21 @@ def test_a_coordinate_beyond_its_bound_within_a_step() -> None:
     assert "by 0.031 m/s: take shorter steps, or a larger margin, or rows=" in solution.explain()
     assert "thin wall" not in solution.explain()
     wide = trajopt.ConstraintStack(STATE)
-    wide.add("speed", trajopt.ResidualModelState(STATE), lower=[-np.inf, -4.0], upper=limit["upper"])
-    assert swing(wide, [[0.0]] * 3, start).description.between == ()  # 0.6 % of the width
+    wide.add("speed", trajopt.ResidualModelState(STATE), lower=[-np.inf, -8.0], upper=limit["upper"])
+    assert swing(wide, [[0.0]] * 3, start).description.between == ()  # 0.7 % of half the width
+
+
+def test_a_symmetric_limit_counts_from_one_percent_of_it() -> None:
+    """1.5 % of the limit, 0.8 % of the width; pictures say it as explain() does."""
+    rows = trajopt.ConstraintStack(STATE)
+    rows.add("speed", trajopt.ResidualModelState(STATE), lower=[-np.inf, -0.985], upper=[np.inf, 0.985])
+    solution = swing(rows, [[0.0]] * 3, (-np.sin(0.25), np.cos(0.25)))
+    assert [found.excess for found in solution.description.between] == pytest.approx([0.015], abs=1e-5)
+    words = "hold at the knots, but between 0 and 1 speed[v] is violated by 0.015 m/s"
+    assert words in constraints_report(solution)["constraints"]
+    slow = swing(rows, [[0.0]] * 3, (0.0, 0.5))
+    assert slow.description.between == ()
+    assert constraints_report(slow)["constraints"] == "hold at the knots"
 
 
 def test_a_place_beyond_its_bound_where_a_step_of_euler_turns_back() -> None:

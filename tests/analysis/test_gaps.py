@@ -99,3 +99,11 @@ def test_motions_and_rounding_are_not_called_so() -> None:
     assert no_motion(torn(arm(), 20, 0.1, SolverStatus.UNSOLVED)) == ""
     assert "all constraints hold" in pendulum().explain()
     assert "no motion" not in weak_pendulum().explain()
+
+
+def test_no_gap_is_before_a_first_knot() -> None:
+    """A motion without gaps says so; before, it had one of 0 "before knot 0"."""
+    closed = pendulum()
+    assert not np.any(closed.gaps())
+    assert "  no gaps; steepest control " in closed.explain()
+    assert "knot 0 (0 s); steepest" not in closed.explain()

@@ -285,6 +285,17 @@ def test_the_summary_reports_a_goal_out_of_reach():
     assert "raise max_iterations" not in result.stdout
 
 
+def test_the_last_line_says_that_a_goal_is_out_of_reach(tmp_path):
+    result = run(
+        *("solve", "arm-reach", "--robot", "planar-2r", "--set", "target=5,0,0"),
+        *("--save", str(tmp_path / "reach.npz"), "--option", "max_iterations=5"),
+    )
+    assert "status      stopped at max_iterations, the target is out of reach" in result.stdout
+    last = result.stdout.splitlines()[-1]
+    assert last.startswith("goal        residual of 'goal'")
+    assert "it is out of reach, 5 m from the first joint" in last
+
+
 @pytest.mark.parametrize(
     ("target", "status"), [("0.3,0,0.2", "converged"), ("5,0,0", "converged, the target is out of reach")]
 )

@@ -203,11 +203,17 @@ def test_a_named_camera_sees_all_points_from_as_near_as_it_can(name: str, aspect
     assert rotation[2, 1] < 0.0  # down
 
 
+def test_a_gif_has_fifteen_frames_a_second(without_browser: None, tmp_path: Path) -> None:
+    path = pendulum().film(tmp_path / "one.gif", seconds=0.5, size=(160, 120), progress=False)
+    with Image.open(path) as image:
+        assert image.n_frames == 9  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
         ({"fps": 0.0}, InvalidArgumentError, r"fps: expected a number > 0 \[1/s\], got 0\.0"),
-        ({"speed": 0.01}, InvalidArgumentError, r"speed, fps: expected at most 1800 frames, got 6667 of 2 s"),
+        ({"speed": 0.01}, InvalidArgumentError, r"speed, fps: expected at most 1800 frames, got 2857 of 2 s"),
         ({"speed": -1.0}, InvalidArgumentError, r"speed: expected a number > 0, got -1\.0"),
         ({"speed": 1.0, "seconds": 2.0}, InvalidArgumentError, "speed, seconds: expected one of them, got both"),
         ({"time": 0.5}, InvalidArgumentError, r"time: expected none for a film, got 0\.5; write a \.png"),

@@ -72,3 +72,12 @@ def test_all_failures_are_counted_where_a_search_costs_nothing(monkeypatch: pyte
     assert "2 failed, of the first 1: 1 because of com or left_hand\n  each search for causes takes millisec" in text
     assert batch.causes
     assert "2 failed: 1 because of com or left_hand, 1 " in batch.explain(1)
+
+
+def test_a_target_whose_tasks_all_exclude_each_other_lists_none_of_them() -> None:
+    """A list of all tasks says no more than their number."""
+    batch = squats()
+    every = tuple(batch.residuals)
+    assert len(every) > 2
+    assert batch._kind(0, every) == "because of all tasks together"
+    assert batch._kind(0, every[:2]) == f"because of {every[0]} or {every[1]}"

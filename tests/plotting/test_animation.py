@@ -391,7 +391,7 @@ def test_the_command_line_writes_one(tmp_path: Path, monkeypatch: pytest.MonkeyP
     done = CliRunner().invoke(cli.app, ["solve", "pendulum", "-q", "--animate", str(tmp_path / "one.gif")])
     assert done.exit_code == 0, done.output
     assert f"animation   {tmp_path / 'one.gif'}" in done.output
-    assert delays(tmp_path / "one.gif") == [30] * 68
+    assert delays(tmp_path / "one.gif") == [70] * 30
     refused = CliRunner().invoke(cli.app, ["solve", "pendulum", "-q", "--animate", str(tmp_path / "one.png")])
     assert refused.exit_code == 1
     assert "--animate: expected a file ending in .gif or .mp4" in refused.output

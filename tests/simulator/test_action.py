@@ -11,6 +11,7 @@ from tests.simulator.bodies import simulator, state
 from tests.support.slow_twin import directions
 from trajopt import ActuationModelMatrix, ConstraintStack, CostStack, ShootingProblem
 from trajopt.errors import InvalidArgumentError
+from trajopt.kernels import Program
 from trajopt.model.programs import outputs_at
 from trajopt.residuals import (
     ResidualModelContactForce,
@@ -71,6 +72,46 @@ def landing() -> np.ndarray:
     x = state(0.02, tilt=0.1)
     x[10] = -0.8
     return x
+
+
+@pytest.mark.parametrize("mode", ["FORWARD_RK1F", "FORWARD_RK2I", "BACKWARD_RK1F"])
+def test_derivatives_of_a_rollout_match_central_differences(mode: str) -> None:
+    sim = simulator(mode)
+    problem = ShootingProblem(landing(), [model(sim, forces=False)] * 6, CostStack(sim.state))
+    us = np.random.default_rng(3).normal(size=(6, 3))
+    xs, by_x0, by_us = problem.rollout_derivatives(us)
+    np.testing.assert_array_equal(xs, problem.rollout(us))
+    assert (by_x0.shape, by_us.shape) == ((14, 14), (6, 14, 3))
+    h = 1e-6
+    for i in range(14):
+        ends = []
+        for sign in (-h, h):
+            problem.x0 = sim.state.integrate(xs[0], sign * np.eye(14)[i])
+            ends.append(problem.rollout(us)[-1])
+        slope = sim.state.difference(*ends) / (2 * h)
+        np.testing.assert_allclose(by_x0[:, i], slope, rtol=0, atol=5e-5 * np.abs(by_x0).max())
+    problem.x0 = xs[0]
+    for t in (0, 5):
+        du = np.zeros((6, 3))
+        du[t, 2] = h
+        ends = [problem.rollout(us + sign * du)[-1] for sign in (-1, 1)]
+        slope = sim.state.difference(*ends) / (2 * h)
+        np.testing.assert_allclose(by_us[t, :, 2], slope, rtol=0, atol=5e-5 * np.abs(by_us).max())
+
+
+def test_calc_and_calc_diff_run_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The step by step evaluation takes 5 to 30 times as long; the results are those of the problem."""
+    action = model(simulator("BACKWARD_RK1F"), forces=False)
+    x, u, data = landing(), np.array([1.0, -2.0, 0.5]), action.create_data()
+    wanted = action.program("calc_diff").evaluate(x, u, action.layout.column())[2]
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("evaluated step by step")
+
+    monkeypatch.setattr(Program, "evaluate", refuse)
+    action.calc(data, x, u)
+    action.calc_diff(data, x, u)
+    np.testing.assert_allclose(np.hstack([data.Fx, data.Fu]), wanted, rtol=0, atol=1e-9 * np.abs(wanted).max())
 
 
 def test_every_solver_finds_the_same_push() -> None:

@@ -36,6 +36,9 @@ from trajopt.types import Reals
 class ActionModelAbstract(Model):
     """Dynamics x⁺ = f(x, u) with cost l(x, u) of one knot; at the end of a horizon only the cost l(x) is used.
 
+    Your own black box has `calc(data, x, u)`, which sets `data.xnext` and `data.cost` with NumPy, and `calc_diff`,
+    or `ActionModelNumDiff` around it. All other methods have defaults. Expressions are `ActionModelDiscrete`.
+
     Args:
         state: The state's manifold.
         nu: Number of controls [-].

@@ -19,9 +19,28 @@ from trajopt.model.parts import Bindings, named_call
 
 
 class ActionModelDiscrete(ActionModelExpression):
-    """Discrete-time system x⁺ = f(x, u) with cost l(x, u), both expressions; derivatives and Hessians are exact.
+    """Base class of your own discrete-time system x⁺ = f(x, u) with cost l(x, u): write three methods.
 
-    Arguments are those of ActionModelExpression.
+    `next_state`, `running_cost` and `terminal_cost` are CasADi expressions; derivatives and Hessians are exact. Solvers
+    call all other methods; none of them needs to be written.
+
+    ```python
+    class Unicycle(trajopt.ActionModelDiscrete):
+        def __init__(self):
+            super().__init__(trajopt.StateVector(3), nu=2)  # x, y, heading; speed and turn rate
+
+        def next_state(self, x, u):
+            rate = casadi.vertcat(u[0] * casadi.cos(x[2]), u[0] * casadi.sin(x[2]), u[1])
+            return x + 0.1 * rate
+
+        def running_cost(self, x, u):
+            return casadi.sumsqr(x) + casadi.sumsqr(u)
+
+        def terminal_cost(self, x):
+            return casadi.sumsqr(x)
+    ```
+
+    Arguments are those of ActionModelAbstract.
     """
 
     @abstractmethod

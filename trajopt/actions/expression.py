@@ -49,6 +49,8 @@ class ActionModelExpression(ActionModelAbstract):
     """
 
     keeps_state = False
+    calc_compiled = False
+    """Whether `calc` and `calc_diff` compile their programs, which pays for models with iterations."""
 
     @abstractmethod
     def values(self, program: Program, point: Point) -> Values:
@@ -207,7 +209,7 @@ class ActionModelExpression(ActionModelAbstract):
         if u is None:
             data.cost = outputs_at(self, self.program("terminal"), x)[0]
             return
-        xnext, cost, *_ = outputs_at(self, self.program("calc"), x, u)
+        xnext, cost, *_ = outputs_at(self, self.program("calc"), x, u, compiled=self.calc_compiled)
         data.xnext, data.cost = xnext.ravel(), cost
 
     def calc_diff(self, data: ActionData, x: Reals, u: Reals | None = None) -> None:
@@ -218,7 +220,8 @@ class ActionModelExpression(ActionModelAbstract):
             _, gradient, hessian, *_ = outputs_at(self, self.program("terminal"), x)
             data.Lx, data.Lxx = gradient.ravel(), hessian
             return
-        _, _, jacobian, gradient, hessian, *_ = outputs_at(self, self.program("calc_diff"), x, u)
+        outputs = outputs_at(self, self.program("calc_diff"), x, u, compiled=self.calc_compiled)
+        _, _, jacobian, gradient, hessian, *_ = outputs
         data.Fx, data.Fu = jacobian[:, :n], jacobian[:, n:]
         data.Lx, data.Lu = gradient.ravel()[:n], gradient.ravel()[n:]
         data.Lxx, data.Lxu, data.Luu = hessian[:n, :n], hessian[:n, n:], hessian[n:, n:]

@@ -26,7 +26,7 @@ _DISTANCES = (ResidualModelCollisions, ResidualModelPairDistance, ResidualModelO
 LEAST = 1e-3
 """Excess below which a violation between knots is not reported, see docs/concepts/constraints.md [unit of the row]."""
 PART = 0.01
-"""Such an excess relative to the width of the bounds, or to a single bound [-]."""
+"""Such an excess relative to half of the width of the bounds, or to a single bound [-]."""
 FORCES = ("N", "N m")
 """Units of rows whose values tell the size of an excess where the bound is 0."""
 
@@ -146,13 +146,14 @@ def _is_at_knots(rows: ConstraintRows) -> bool:
 
 
 def _negligible(rows: ConstraintRows) -> Reals:
-    """Excess (T, n) that is not reported: `PART` of the width of the bounds, or of the size of a single one.
+    """Excess (T, n) that is not reported: `PART` of half the width of the bounds, or of the size of a single one.
 
-    Where that is 0, it is `PART` of the largest value of a force; it is `LEAST` at least.
+    Symmetric bounds are ± half of their width. Where that is 0, it is `PART` of the largest value of a force; it is
+    `LEAST` at least.
     """
     lower, upper = rows.lower[:-1], rows.upper[:-1]
     bounds = np.where(np.isfinite(lower), np.abs(lower), 0.0) + np.where(np.isfinite(upper), np.abs(upper), 0.0)
-    size = np.where(np.isfinite(upper - lower), upper - lower, bounds)
+    size = np.where(np.isfinite(upper - lower), 0.5 * (upper - lower), bounds)
     forces = np.array([unit in FORCES for unit in rows.units])
     largest = np.max(np.abs(rows.values), axis=0, where=np.isfinite(rows.values), initial=0.0)
     return np.asarray(np.maximum(PART * np.where((size == 0.0) & forces, largest, size), LEAST))

@@ -12,13 +12,14 @@ import numpy.typing as npt
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.analysis.basics import check_solution
 from trajopt.analysis.gaps import no_motion
+from trajopt.analysis.held import where_held
 from trajopt.analysis.quantities import control_quantities
 from trajopt.analysis.row_names import NORMAL, row_names
 from trajopt.analysis.touching import touching_distance
 from trajopt.checks import check_count, check_items, check_shape, check_text, check_texts, shape_of
 from trajopt.constraints.row_block import constraint_of, row_name
 from trajopt.errors import InvalidArgumentError, shown
-from trajopt.residuals import ResidualModelCollisions, ResidualModelState
+from trajopt.residuals import ResidualModelCollisions
 from trajopt.shooting import inspection
 from trajopt.types import Reals
 
@@ -272,8 +273,8 @@ def constraints_report(solution: Solution) -> dict[str, str]:
         f"{name} {at_bound[name]}" for name in sorted(at_bound, key=lambda name: -at_bound[name]) if at_bound[name]
     ]
     more = ", ..." if len(words) > _MOST else ""
-    hold = "hold" + "".join(
-        f" at knots, but between {each.places} {each.title} is violated by {each.size}"
+    hold = where_held(solution, constraints) + "".join(
+        f", but between {each.places} {each.title} is violated by {each.size}"
         for each in solution.description.between[:1]
     )
     hold += "".join(f", but x0 violates {rows.title(row)}" for rows, row, _ in violated_at_start(constraints)[:1])
@@ -386,8 +387,6 @@ def _names(
     residual = model.constraints[constraint_of(name)].residual
     own = row_names(residual, len(controls), model.model_parts.actuation)
     named: list[tuple[str, str]] = []
-    if isinstance(residual, ResidualModelState) and len(controls) == state.ndx:
-        coordinates = range(state.ndx)  # on a manifold a row is no coordinate plus a constant
     for row, (control, coordinate) in enumerate(zip(controls, coordinates)):
         if residual.row_names:
             named.append(own[row])

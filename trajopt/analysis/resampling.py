@@ -32,7 +32,7 @@ def resample(solution: Solution, dt: float, *, uniform: bool = False) -> Solutio
     or change as their parametrization does within the step.
     The result is a Solution as any other: `torques`, `contact_forces`, `violations`, `to_csv` and `plot` are those
     between the knots, too. Gains are those of the step. Its gaps are the error of one long step instead of several
-    short ones.
+    short ones. An equation on the state that the next knot lacks holds at its knot alone.
 
     At a uniform rate the knots of the result are at 0, dt, 2 dt, ... and at the end, so that the last step is shorter
     where dt is no part of the duration. The knots of the solution are not among them then: a control stays until the
@@ -58,6 +58,7 @@ def resample(solution: Solution, dt: float, *, uniform: bool = False) -> Solutio
         whole = np.where(np.diff(times) > 0.0, np.diff(times), 1.0)[knots]
         us = _parts_of_controls(problem, solution.us, knots, np.zeros(len(knots)), since / whole)
         later = np.flatnonzero(since > 0.0)
+        _free_within_steps(problem, fine, knots, later)
         xs = np.concatenate([solution.xs[knots], solution.xs[-1:]])
         _set_steps(fine, since, later)
         xs[later] = fine.calc(solution.xs[np.append(knots, -1)], us).xnext[later]
@@ -103,6 +104,20 @@ def _divided(problem: ShootingProblem, knots: Ints) -> ShootingProblem:
     sources = np.append(knots, problem.T)
     fine.table.values[:] = problem.table.values[sources]
     return fine
+
+
+def _free_within_steps(problem: ShootingProblem, fine: ShootingProblem, knots: Ints, later: Ints) -> None:
+    """Removes equations on the state of a single knot from the new knots within its step."""
+    single = problem.table.rows.single_equations()
+    for kind in fine.kinds[:-1]:
+        own, first = np.intersect1d(kind.knots, later), 0
+        for block in kind.row_blocks:
+            mine = single[knots[own], first : first + block.size]
+            first += block.size
+            if not block.place and mine.any():
+                for key, bound in (("lower", -np.inf), ("upper", np.inf)):
+                    columns = fine.table.values[:, kind.layout.slices[f"{block.constraint}.{key}"]]
+                    columns[own] = np.where(mine, bound, columns[own])
 
 
 def _set_steps(problem: ShootingProblem, steps: Reals, knots: Ints) -> None:

@@ -25,6 +25,7 @@ from trajopt.residuals import (
     ResidualModelObstacleDistance,
     ResidualModelRelativePlacement,
     ResidualModelRelativeTranslation,
+    ResidualModelState,
 )
 
 Names = list[tuple[str, str]]
@@ -68,6 +69,11 @@ def _motors(actuation: ActuationModelAbstract) -> Names:
 def _accelerations(residual: Any) -> Names:
     names, units = (each[residual.nr :] for each in (residual.state.tangent_names, residual.state.tangent_units))
     return [(name.removeprefix("v:"), f"{unit}²" if unit[-2:] == "/s" else "-") for name, unit in zip(names, units)]
+
+
+def _coordinates(residual: Any) -> Names:
+    state = residual.state
+    return [(state.tangent_names[i], state.tangent_units[i]) for i in residual.elements]
 
 
 def _axes(residual: Any) -> Names:
@@ -127,4 +133,5 @@ _NAMES: dict[type, Callable[[Any], Names]] = {
     ResidualModelContactWrenchCone: _wrench,
     ResidualModelContactCoPPosition: lambda _: _TIPPING,
     ResidualModelObstacleDistance: _obstacles,
+    ResidualModelState: _coordinates,
 }

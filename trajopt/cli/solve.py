@@ -54,6 +54,7 @@ def solve_problem(
     as_json: AsJson = False,
 ) -> None:
     """Solve a ready problem. Exit code: 0 converged, 2 not converged, 1 error."""
+    from trajopt.analysis.advice.missed_goals import misses
     from trajopt.callbacks import CallbackVerbose
 
     with clean_errors():
@@ -81,9 +82,11 @@ def solve_problem(
             further = [page for page in drawn if page != "summary"] if pages else []
             screen.row("picture", ", ".join(map(str, [plot, *(plot.with_stem(f"{plot.stem}-{p}") for p in further)])))
         screen.write("animation", animate, lambda path: solution.film(path, obstacles=case.obstacles))
+        screen.write("saved", save, solution.save)
+        for miss in misses(solution):  # last, where a reader looks first
+            screen.row("goal", miss, "bold yellow")
         if explain:
             screen.text(solution.explain())
-        screen.write("saved", save, solution.save)
         facts = ("status", "converged", "cost", "iterations", "seconds", "compile_seconds")
         screen.finish(problem=case.name, **{fact: getattr(solution, fact) for fact in facts})
         if show:
@@ -149,10 +152,10 @@ def _solver_and_options(case: ProblemCase, name: str | None, values: dict[str, A
 def _report(screen: Screen, case: ProblemCase, solution: Solution, building: float) -> None:
     """Prints the result in a few lines."""
     from trajopt.analysis import constraints_report, limits_report
-    from trajopt.analysis.advice.missed_goals import misses, out_of_reach
+    from trajopt.analysis.advice.missed_goals import out_of_reach
 
-    far = solution.converged and out_of_reach(solution)
-    words = f"{solution.status}, the target is out of reach" if far else str(solution.status)
+    far = out_of_reach(solution)
+    words = f"{str(solution.status).partition(':')[0]}, the target is out of reach" if far else str(solution.status)
     screen.row("status", words, "bold green" if solution.converged and not far else "bold yellow")
     screen.row("cost", f"{solution.cost:.8g}")
     if case.reference_cost is not None:
@@ -164,5 +167,3 @@ def _report(screen: Screen, case: ProblemCase, solution: Solution, building: flo
     screen.row("time", f"{building:.2f} s to build the problem, {solving}")
     for key, value in (case.report(solution) | limits_report(solution) | constraints_report(solution)).items():
         screen.row(key, value)
-    for miss in misses(solution):
-        screen.row("goal", miss)

@@ -31,13 +31,14 @@ if TYPE_CHECKING:
 SIZE = (800, 450)  # width and height [pixel]
 _LEAST, _LARGEST = 64, 4096  # width and height [pixel]
 _STILL = ".png"
+_VIDEO, _GIF = 30.0, 15.0  # frames per second; a browser without a graphics card takes a second for each [1/s]
 
 
 def film(
     solution: Solution,
     path: str | os.PathLike[str],
     *,
-    fps: float = 30.0,
+    fps: float | None = None,
     speed: float | None = None,
     seconds: float | None = None,
     time: float | None = None,
@@ -58,7 +59,8 @@ def film(
     Args:
         solution: The solution.
         path: File to write: .mp4, .gif, or .png for one picture.
-        fps: Frames per second, > 0 [1/s]; in a GIF rounded to a delay of whole 10 ms, at least 20 ms.
+        fps: Frames per second, > 0 [1/s]; by default 30, of a GIF 15. In a GIF rounded to a delay of whole 10 ms, at
+            least 20 ms.
         speed: Playback speed relative to real time, > 0 [-]; by default 1.
         seconds: Duration of the film, instead of a speed [s].
         time: Time that a .png shows, from 0 to the end of the motion [s]; by default 0.
@@ -86,7 +88,8 @@ def film(
     still = path.suffix.lower() == _STILL
     check_body(check_solution(solution))
     duration = Timeline(solution).duration
-    rate = frame_rate(path, check_positive("fps", fps, unit="1/s"))
+    usual = _GIF if path.suffix.lower() == ".gif" else _VIDEO
+    rate = frame_rate(path, usual if fps is None else check_positive("fps", fps, unit="1/s"))
     pace = _pace(duration, speed, seconds)
     moment = _moment(duration, time, still)
     times = np.array([moment]) if still else frame_times(0.0, duration, pace, rate)

@@ -328,7 +328,9 @@ class IKBatch(ExplainsAttributes):
             return OUT_OF_REACH
         collided = [name for name in causes if self.residuals[name].bodies]
         if collided or len(causes) > 1:
-            return f"{'only ' if collided else ''}because of {' or '.join(collided or causes)}"
+            several = " or ".join(collided or causes)
+            every = not collided and len(causes) > 2 and len(causes) == len(self.residuals)
+            return f"{'only ' if collided else ''}because of {'all tasks together' if every else several}"
         return "with joints at their limits" if self._pressed(target) else OUT_OF_REACH
 
     def __len__(self) -> int:

@@ -21,6 +21,7 @@ from trajopt.errors import ModelEvaluationError, shown_numbers
 from trajopt.kernels import compiler, notice
 from trajopt.kernels.interrupts import Heard
 from trajopt.kernels.program import Program
+from trajopt.kernels.single_call import SingleCall
 from trajopt.model import content, stored_expressions
 from trajopt.model.base import Model
 from trajopt.types import Reals
@@ -103,7 +104,9 @@ def _libraries() -> str:
     return repr((versions, settings))
 
 
-def outputs_at(model: Model, program: Program, x: Reals, u: Reals | None = None) -> tuple[Reals, ...]:
+def outputs_at(
+    model: Model, program: Program, x: Reals, u: Reals | None = None, *, compiled: bool = False
+) -> tuple[Reals, ...]:
     """Outputs of a program of (x, u, parameters) at the model's initial parameter values, for inspection.
 
     Args:
@@ -111,17 +114,28 @@ def outputs_at(model: Model, program: Program, x: Reals, u: Reals | None = None)
         program: The program; a status, if any, is its last output and is left out here.
         x: State (nx,).
         u: Control (nu,); None if it is not an input.
+        compiled: Whether to compile the program, once, instead of evaluating it step by step.
 
     Raises:
         ModelEvaluationError: A step of the program has failed.
     """
-    outputs = program.evaluate(*((x,) if u is None else (x, u)), model.layout.column())
+    run = _compiled(model, program) if compiled else program.evaluate
+    outputs = run(*((x,) if u is None else (x, u)), model.layout.column())
     if program.status is None:
         return outputs
     *outputs_left, status = outputs
     if status.item() != 0.0:
         raise no_solution(model, status.item(), x, u)
     return tuple(outputs_left)
+
+
+def _compiled(model: Model, program: Program) -> SingleCall:
+    """Compiled call of a program of this model alone; it is created once."""
+    key = "compiled", id(program)  # the model keeps the program as well
+    if key not in model.built:
+        model.built[key] = SingleCall(program)
+    call: SingleCall = model.built[key]
+    return call
 
 
 def no_solution(model: Model, residual: float, x: Reals, u: Reals | None, knot: str = "") -> ModelEvaluationError:

@@ -221,7 +221,7 @@ class ClosedLoop(ExplainsAttributes):
 
     def animate(
         self,
-        path: str | Path,
+        path: str | Path | None = None,
         *,
         speed: float = 1.0,
         obstacles: ObstaclesLike = (),
@@ -232,7 +232,7 @@ class ClosedLoop(ExplainsAttributes):
         """Writes the motion as a line drawing that moves (.gif, .mp4); see `trajopt.plotting.animate`.
 
         Args:
-            path: File to write; .mp4 needs the extra `film` or the program ffmpeg.
+            path: File to write; .mp4 needs the extra `film` or ffmpeg. By default a temporary .gif: notebooks play it.
             speed: Playback speed relative to real time [-].
             obstacles: A Scene, bodies such as Box, or rows (x, y, radius) or (x, y, z, radius) [m].
             lines: Polylines to draw, such as gates and rails, each with points (n, 2) or (n, 3) [m].

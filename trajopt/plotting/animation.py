@@ -13,8 +13,9 @@ import numpy.typing as npt
 from trajopt.callbacks.bar import counted, progress_bar
 from trajopt.checks import check_array, check_positive
 from trajopt.plotting.film import KNOT, Film, film_of
-from trajopt.plotting.frames import Frame, check_film_path, frame_rate, frame_times, write_frames
+from trajopt.plotting.frames import Frame, frame_rate, frame_times, write_frames
 from trajopt.plotting.ground import EARTH, GROUND
+from trajopt.plotting.inline_film import inline_film
 from trajopt.plotting.stage import FilmStage
 from trajopt.plotting.style import GREY, PALETTE, RAMP, house_style
 from trajopt.robots.scene import ObstaclesLike
@@ -30,7 +31,7 @@ _SHADES = np.linspace(0.0, 0.85, 16)  # shades of each colour of a GIF towards w
 
 def animate(
     solution: Solution,
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | None = None,
     *,
     speed: float = 1.0,
     frames_per_second: float = 25.0,
@@ -49,7 +50,8 @@ def animate(
     Args:
         solution: Solution with a robot, with states that are poses of a body, or with a model that has a method
             `skeleton`, see `trajopt.robots.Skeleton`.
-        path: File to write: .gif, or .mp4, which needs the extra `film` or the program ffmpeg.
+        path: File to write: .gif, or .mp4, which needs the extra `film` or the program ffmpeg. By default a temporary
+            .gif.
         speed: Playback speed relative to real time [-].
         frames_per_second: Frame rate, > 0 [1/s]; in a GIF rounded to a delay of whole 10 ms, at least 20 ms.
         obstacles: A Scene, bodies such as Box, or rows: upright cylinders (x, y, radius), shape (n, 3), or balls
@@ -61,14 +63,14 @@ def animate(
             direction of the motion.
 
     Returns:
-        The path.
+        The path. As the value of a cell, a notebook plays the film.
 
     Raises:
         InvalidArgumentError: The path cannot be written, there is no body to draw, there would be over 1,800 frames,
             or the obstacles have another shape.
         MissingDependencyError: The path ends with .mp4, and there is no ffmpeg.
     """
-    path = check_film_path(path)
+    path = inline_film(path)
     if view is not None:
         check_array("view", view, (2,), cure="elevation and azimuth [deg]")
     film = film_of(solution, obstacles, lines, grid=grid, scans=scans, view=view)

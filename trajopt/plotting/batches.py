@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 _MOTIONS = 200  # largest number of motions of a fan
+_FEW = 12  # largest number of motions with thick lines
+_TICKS = 5  # largest number of values beside the colour bar
 _COORDINATES = 6  # largest number of coordinates in it
 
 
@@ -44,8 +46,8 @@ def plot_batch(
 
     Costs are points over one number, a map over two, and a histogram without any.
 
-    The fan has up to 200 motions and the first coordinates of the state, darker for higher costs, and red for motions
-    that did not converge.
+    The fan has up to 200 motions and the first coordinates of the state, darker for higher values of the one number
+    that varies, otherwise for higher costs, and red for motions that did not converge.
 
     Args:
         solutions: The solutions, from `solver.solve_batch`.
@@ -93,23 +95,45 @@ def _draw_fan(target: Figure | SubFigure, solutions: SolutionBatch) -> None:
     names, times, unit = _labels(solutions)
     begun = np.flatnonzero(np.isfinite(solutions.xs).all(axis=(1, 2)))
     rows = begun[np.unique(np.linspace(0, len(begun) - 1, _MOTIONS).round().astype(int))] if len(begun) else begun
-    rows = rows[np.argsort(solutions.cost[rows], kind="stable")]
+    key, numbers = _key(solutions)
+    rows = rows[np.argsort(numbers[rows], kind="stable")]
     place, good = np.linspace(0.0, 1.0, max(len(rows), 2)), solutions.converged
     shown_names = names[:_COORDINATES]
     columns = 1 if len(shown_names) <= 2 else 2
     panels = target.subplots(-(-len(shown_names) // columns), columns, squeeze=False, sharex=True)
     colors = time_ramp()
+    look: dict[str, Any] = {"linewidth": 1.4} if len(rows) <= _FEW else {"linewidth": 0.6, "alpha": 0.6}
     for i, (axes, name) in enumerate(zip(panels.ravel(), shown_names)):
         for number, row in enumerate(rows):
             color: Any = colors(place[number]) if good[row] else RED
-            axes.plot(times, solutions.xs[row, :, i], color=color, linewidth=0.6, alpha=0.6)
+            axes.plot(times, solutions.xs[row, :, i], color=color, **look)
         axes.set_title(name)
     for axes in panels.ravel()[len(shown_names) :]:
         axes.set_visible(False)
     for axes in panels[-1]:
         axes.set_xlabel(unit)
+    _draw_key(target, panels, key, numbers[rows[good[rows]]], place[: len(rows)][good[rows]])
     if len(rows) < len(solutions):
         target.suptitle(f"{len(rows)} of {len(solutions)} motions", fontsize=9.0, color=GREY)
+
+
+def _key(solutions: SolutionBatch) -> tuple[str, Reals]:
+    """Name and value of the number by which motions are sorted: the only one that varies, otherwise the cost."""
+    if len(solutions.varied) == 1:
+        ((name, numbers),) = solutions.varied.items()
+        return solutions.label(name), np.asarray(numbers, dtype=np.float64)
+    return "cost", solutions.cost
+
+
+def _draw_key(target: Figure | SubFigure, panels: Any, key: str, numbers: Reals, place: Reals) -> None:
+    """Draws a colour bar with the numbers (n,) of motions at these places of the ramp, from 0 to 1."""
+    from matplotlib.cm import ScalarMappable
+
+    if len(numbers) < 2:
+        return
+    marks = np.unique(np.linspace(0, len(numbers) - 1, min(len(numbers), _TICKS)).round().astype(int))
+    bar = target.colorbar(ScalarMappable(cmap=time_ramp()), ax=panels, label=key, aspect=40, pad=0.02)
+    bar.set_ticks(place[marks].tolist(), labels=[f"{number:.4g}" for number in numbers[marks]])
 
 
 def _labels(solutions: SolutionBatch) -> tuple[tuple[str, ...], Reals, str]:

@@ -19,9 +19,9 @@ from trajopt.checks import check_text
 from trajopt.errors import InvalidArgumentError
 from trajopt.mpc.report import PERCENTILE, missed_goal
 from trajopt.plotting.animation import write_film
-from trajopt.plotting.controls import control_panels
+from trajopt.plotting.closed_loop_panels import busy_panels, complete, distance_panels
 from trajopt.plotting.film import film_of
-from trajopt.plotting.frames import check_film_path
+from trajopt.plotting.inline_film import inline_film
 from trajopt.plotting.limits import close_bounds, draw_limit, limit_entry
 from trajopt.plotting.motion import has_motion, plot_motion
 from trajopt.plotting.path import has_path, plot_path
@@ -151,17 +151,20 @@ def _rms(values: Reals) -> float:
 
 
 def plot_closed_loop_controls(log: ClosedLoop, *, figure: Figure | SubFigure | None = None) -> Figure:
-    """Draws the controls with their limits, and a band per constraint: dark where active, red where violated.
+    """Draws distances from obstacles, controls, and a band per constraint: dark where active, red where violated.
+
+    Controls that stay below 1 % of their limits are named beside the others only.
 
     Args:
         log: The closed loop.
         figure: Figure or subfigure to draw into; by default a new one.
     """
     motion = motion_of(log)
-    panels = control_panels(motion)
-    constraints = constraint_rows(motion)
+    apart, (panels, notes) = distance_panels(motion), busy_panels(motion)
+    panels, constraints = [*apart, *panels], constraint_rows(motion)
     with drawing(figure, *panels_size(panels, constraints)) as target:
         axes = draw_panels(target, panels, constraints, log.sample_times, _TIME, _push_entries(log))
+        complete(axes, apart, notes)
         _mark_pushes(log, axes)
         return whole_figure(target)
 
@@ -362,7 +365,7 @@ def _reference_entry() -> Any:
 
 def animate_closed_loop(
     log: ClosedLoop,
-    path: str | Path,
+    path: str | Path | None = None,
     *,
     speed: float = 1.0,
     obstacles: ObstaclesLike = (),
@@ -371,7 +374,7 @@ def animate_closed_loop(
     scans: Scan | Sequence[Scan] = (),
 ) -> Path:
     """Writes the motion as an animation; see `ClosedLoop.animate`."""
-    checked = check_film_path(path)
+    checked = inline_film(path)
     film = film_of(motion_of(log), obstacles, lines, grid=grid, scans=samples_of(log, scans))
     write_film(film, checked, speed, 25.0)
     return checked

@@ -40,6 +40,7 @@ _STRIP, _HIGH = 2.9, 3.5  # largest height of the strip, and of one in which the
 _TOP = 4.0  # width of the view from above [inch]
 _FORCE = 0.7  # height of the forces of a foot below a motion in space [inch]
 _RISES = 1e-3  # rise of the reference of the centre of mass from which on a motion is to rise [m]
+_SWING = 1e-3  # rise from which on a foot without a schedule swings, and is not a finger that pushes [m]
 _FEWEST, _MOST = 3, 13  # smallest and largest number of pictures in a strip [-]
 
 
@@ -142,9 +143,9 @@ def _on_feet(solution: Solution, motion: LeggedMotion) -> LeggedMotion:
 
 
 def _measured(motion: LeggedMotion) -> list[str]:
-    """Text for length, height and landing of the steps of a motion without a schedule."""
+    """Text for length, height and landing of the steps of a motion without a schedule; none where no foot rises."""
     swings = [(foot, a, b) for foot in motion.feet for a, b in motion.intervals(foot, standing=False)]
-    if not swings:
+    if not any(f.positions[a : b + 1, 2].max() - f.positions[a, 2] > _SWING for f, a, b in swings):
         return []
     landed = [(f, a, b) for f, a, b in swings if b < len(f.stands) - 1 or f.lands]
     lengths = [float(np.hypot(*(f.positions[b] - f.positions[a])[:2])) for f, a, b in landed]

@@ -32,7 +32,7 @@ from trajopt.plotting.obstacles import (
 )
 from trajopt.plotting.scene import Canvas, SceneLines, check_points, draw_color_bar, scene_of
 from trajopt.plotting.sensed import Sensed
-from trajopt.plotting.solids import around_solids, draw_solids
+from trajopt.plotting.solids import around_solids, draw_solids, without_released
 from trajopt.plotting.style import GREY, RED, drawing, time_ramp, whole_figure
 from trajopt.plotting.walls import draw_walls, near_walls, wall_points
 from trajopt.robots.scene import ObstaclesLike
@@ -202,7 +202,7 @@ def _parts(
             raise unknown_name("frame", name, frame_names)
     tracked = [frame_names.index(name) for name in names]
     skeleton, paths = skeleton_of(model, solution.xs[:, : model.nq], tracked, shapes)
-    return skeleton, paths, names, marks
+    return skeleton if solution.robot is None else without_released(skeleton, solution), paths, names, marks
 
 
 def draw_base(scene: Canvas, skeleton: Skeleton, *, rails: bool = True) -> None:

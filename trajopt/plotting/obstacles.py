@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _ROUND = 49  # points on a circle [-]
 _MOST = 6  # largest number of pictures of an obstacle that moves [-]
+_FAR = 0.5  # largest distance of an obstacle that moves and is drawn, relative to the motion's size [-]
 _THIN = 1e-3  # least height of a cylinder [m]
 _ABOVE = 0.1  # height of a cylinder above the motion, relative to the motion's size [-]
 
@@ -52,7 +53,8 @@ def solids_around(drawn: Sequence[Obstacle]) -> list[Reals]:
 def moving_around(drawn: Sequence[Obstacle], points: Reals) -> list[Reals]:
     """Points (T + 1, n, 3) around the obstacles that move, at each knot [m]; NaN at knots without the obstacle.
 
-    Those of a mesh are its triangles (T + 1, m, 3, 3).
+    They are NaN, too, where the obstacle is farther from the motion than half of the motion's size: a body that comes
+    from afar would make the robot small. Those of a mesh are its triangles (T + 1, m, 3, 3).
 
     Args:
         drawn: The obstacles.
@@ -67,7 +69,17 @@ def moving_around(drawn: Sequence[Obstacle], points: Reals) -> list[Reals]:
     for hull in hulls:
         if len(hull) > 1 and np.isnan(hull[-1]).all():
             hull[-1] = hull[-2]  # the last knot of a problem has constraints of its own
-    return hulls
+        hull[_is_far(hull, points)] = np.nan
+    return [hull for hull in hulls if np.isfinite(hull).any()]
+
+
+def _is_far(hull: Reals, points: Reals) -> Any:
+    """Whether an obstacle is farther than `_FAR` from the box around points (n, 3), at each knot of a hull (T + 1,)."""
+    around = hull.reshape(len(hull), -1, 3)
+    low, high = points.min(axis=0), points.max(axis=0)
+    apart = np.maximum(low - around.max(axis=1), around.min(axis=1) - high)
+    size = float(np.max(high - low))
+    return np.any(apart > _FAR * size, axis=1) if size > 0.0 else np.zeros(len(hull), dtype=np.bool_)
 
 
 def moves(obstacle: Obstacle) -> bool:

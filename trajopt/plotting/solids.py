@@ -2,21 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from trajopt.analysis.basics import robot_of
 from trajopt.plotting.scene import Canvas
+from trajopt.robots.parameters import PREFIX, is_payload
 from trajopt.robots.skeleton import Skeleton
+from trajopt.solution import Solution
 from trajopt.types import Reals
 
 CLEAR = 0.3  # opacity of a solid [-]
+_GONE = 1e-3  # mass of a payload that was let go, relative to its own [-]
 
 
 def around_solids(skeleton: Skeleton) -> Reals:
     """Returns the corners of bounding boxes around the solids at all knots (n, 3) [m]."""
     boxes = [corner for solid in skeleton.solids for corner in (solid.points.min(axis=1), solid.points.max(axis=1))]
-    return np.concatenate([np.zeros((0, 3)), *boxes])
+    corners = np.concatenate([np.zeros((0, 3)), *boxes])
+    return np.asarray(corners[np.isfinite(corners).all(axis=1)])
+
+
+def without_released(skeleton: Skeleton, solution: Solution) -> Skeleton:
+    """Returns the skeleton of a solution's robot, with NaN for a payload at knots at which its mass is nearly zero.
+
+    A mass below a thousandth of the payload's own, a run-time parameter, stands for a body that was let go.
+    """
+    model = robot_of(solution)
+    payloads = [frame for frame in model.frames if is_payload(frame)]
+    first, solids = len(skeleton.solids) - len(payloads), list(skeleton.solids)
+    for i, frame in enumerate(payloads, start=first):
+        masses = np.ravel(solution.parameters.get(f"{PREFIX}{frame.name}.mass", ()))
+        if len(masses) == len(skeleton.points):
+            gone = masses < _GONE * frame.inertia.mass
+            solids[i] = replace(solids[i], points=np.where(gone[:, None, None], np.nan, solids[i].points))
+    return replace(skeleton, solids=solids)
 
 
 class Hull:
@@ -75,7 +97,8 @@ class Hull:
 def draw_solids(scene: Canvas, skeleton: Skeleton, knot: int, color: Any, zorder: float) -> None:
     """Draws the solids at a knot, in their own colours or otherwise in `color`."""
     for solid in skeleton.solids:
-        Hull(scene, solid.points[knot], solid.color or color, zorder)
+        if np.isfinite(solid.points[knot]).all():
+            Hull(scene, solid.points[knot], solid.color or color, zorder)
 
 
 def outer_faces(points: Reals) -> Any:

@@ -57,7 +57,9 @@ class FilmStage:
         self._draw_still()
         scene = Canvas(self._axes, self._shown)
         self._around = [Hull(scene, hull[_first(hull)], GREY) for hull in film.hulls]
-        self._hulls = [Hull(scene, solid.points[0], solid.color or RAMP[2]) for solid in film.skeleton.solids]
+        solids = [solid for solid in film.skeleton.solids if np.isfinite(solid.points).any()]
+        looks = [(solid.points[_first(solid.points)], solid.color or RAMP[2]) for solid in solids]
+        self._solids = [(solid, Hull(scene, *look)) for solid, look in zip(solids, looks)]
         path = _path_look(film)
         self._trails = [self._curve(zorder=1.5 if film.side else 4, **path) for _ in film.trails]
         self._body = self._curve(color=RAMP[2], marker="o", markersize=8, linestyle="", zorder=6)
@@ -92,7 +94,7 @@ class FilmStage:
             self._move(bones, _broken([points[list(pair)] for pair in group]))
         for hull, around in zip(self._around, film.hulls):
             hull.move(film.between(around, time))
-        for hull, solid in zip(self._hulls, film.skeleton.solids):
+        for solid, hull in self._solids:
             hull.move(film.between(solid.points, time))
         if film.world is not None:
             self._move(self._readings, film.world.sensed.readings(film.reached(time)))

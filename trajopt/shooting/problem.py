@@ -337,6 +337,11 @@ class ShootingProblem(Immutable):
         controls = as_controls(us, self._kinds[:-1], self.T, self.nu)
         return rollout_of(self._own_evaluator(), self._running, self._x0, controls)
 
+    def rollout_derivatives(self, us: npt.ArrayLike) -> tuple[Reals, Reals, Reals]:
+        """States of `rollout`, and derivatives of the last one: by x0 (ndx, ndx), by each control (T, ndx, nu)."""
+        xs = self.rollout(us)
+        return xs, *self.calc_diff(xs, us).end_derivatives()
+
     def quasi_static(self, xs: npt.ArrayLike) -> Reals:
         """Controls (T, nu) that best hold each of the states (T, nx) at rest; velocities in `xs` count as zero."""
         states = as_states(xs, self.T, self.state, "states (one a running knot)")

@@ -102,6 +102,9 @@ class RowTable:
         if self._softened is not None:
             hard = self.free & np.isinf(linear)
             linear[hard], quadratic[hard] = self._softened
+        if self._at_stages.any():
+            single = self._single(lower, upper) & self._at_stages
+            lower[:-1][single], upper[:-1][single] = -np.inf, np.inf
         lower[0, self._ignored], upper[0, self._ignored] = -np.inf, np.inf
         valid = not (np.any(lower > upper) or np.any((linear == 0.0) & (quadratic == 0.0)))
         return RowValues(read, lower, upper, linear, quadratic, valid)
@@ -121,6 +124,36 @@ class RowTable:
         for kind in self._kinds:
             free[list(kind.knots), : kind.nc] = True if kind.terminal else kind.model.rows_of_states
         return free
+
+    @functools.cached_property
+    def _at_stages(self) -> npt.NDArray[np.bool_]:
+        """Mask (T, nc) of the rows at later stages of integrators."""
+        mask = np.zeros((len(self._table) - 1, self.nc), dtype=np.bool_)
+        for kind in self._kinds[:-1]:
+            mask[list(kind.knots), : kind.nc] = np.repeat([bool(b.place) for b in kind.row_blocks], _sizes(kind))
+        return mask
+
+    @functools.cached_property
+    def _next(self) -> Ints:
+        """Row of the same constraint and number at the next knot (T, nc); -1 where the next knot has none."""
+        found = np.full((len(self._table) - 1, self.nc), -1, dtype=np.int64)
+        kind_of = {t: kind for kind in self._kinds for t in kind.knots}
+        pairs = {t: (kind_of[t], kind_of[t + 1]) for t in range(len(found))}
+        rows = {pair: _same_rows(*pair) for pair in set(pairs.values())}
+        for t, pair in pairs.items():
+            found[t, : pair[0].nc] = rows[pair]
+        return found
+
+    def single_equations(self) -> npt.NDArray[np.bool_]:
+        """Mask (T, nc) of equations on the state of a knot alone: the next knot has no bounds of that constraint."""
+        now = self.now()
+        return self._single(now.lower, now.upper)
+
+    def _single(self, lower: Reals, upper: Reals) -> npt.NDArray[np.bool_]:
+        equation = (lower == upper) & np.isfinite(lower) & self.free
+        bounded, at = np.isfinite(lower) | np.isfinite(upper), np.arange(1, len(lower))[:, None]
+        single: npt.NDArray[np.bool_] = equation[:-1] & ~((self._next >= 0) & bounded[at, self._next])
+        return single
 
     def soften(self, weights: tuple[float, float] | None) -> None:
         """Gives slacks to hard rows of constraints that read no control, so that a state may violate them.
@@ -223,6 +256,18 @@ def _gathered(
         knots = list(kind.knots)
         first[knots, : kind.nc], second[knots, : kind.nc] = values_of(kind, kind.rows(table))
     return first, second
+
+
+def _sizes(kind: Kind) -> list[int]:
+    return [block.size for block in kind.row_blocks]
+
+
+def _same_rows(kind: Kind, after: Kind) -> Ints:
+    """Row of `after`, at its knots, of the constraint and number of each row of a kind (nc,); -1 where it has none."""
+    first = np.cumsum([0, *_sizes(after)])
+    places = {(b.name, i): int(start) + i for b, start in zip(after.row_blocks, first) for i in range(b.size)}
+    rows = [places.get((b.constraint, i), -1) for b in kind.row_blocks for i in range(b.size)]
+    return np.array(rows, dtype=np.int64)
 
 
 def _name(kinds: Sequence[Kind], t: int, row: int) -> str:

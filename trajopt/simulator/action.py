@@ -64,6 +64,7 @@ class ActionModelSimulator(ActionModelCostedAbstract):
     """
 
     state: StateMultibody
+    calc_compiled = True
 
     def __init__(
         self,

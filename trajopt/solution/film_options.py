@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class FilmOptions(TypedDict, total=False):
     """Options of `trajopt.display.film`; see there for their meaning."""
 
-    fps: float
+    fps: float | None
     speed: float | None
     seconds: float | None
     time: float | None

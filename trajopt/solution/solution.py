@@ -255,7 +255,7 @@ class Solution(DescribedMotion):
 
     def animate(
         self,
-        path: str | Path,
+        path: str | Path | None = None,
         *,
         speed: float = 1.0,
         frames_per_second: float = 25.0,
@@ -266,7 +266,7 @@ class Solution(DescribedMotion):
         """Writes the motion as a line drawing that moves (.gif, .mp4); see `trajopt.plotting.animate`.
 
         Args:
-            path: File to write; .mp4 needs the extra `film` or the program ffmpeg.
+            path: File to write; .mp4 needs the extra `film` or ffmpeg. By default a temporary .gif: notebooks play it.
             speed: Playback speed relative to real time [-].
             frames_per_second: Frame rate [1/s].
             obstacles: A Scene, bodies such as Box, or rows (x, y, radius) or (x, y, z, radius), to draw [m]; by default

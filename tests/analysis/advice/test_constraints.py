@@ -92,7 +92,7 @@ def test_rows_that_only_x0_violates_are_reported_but_do_not_count_as_violations(
     text = moved.explain()
     assert re.search(r"all constraints hold at the knots, but for x0 \(largest violation ", text)
     assert "x0 itself violates 'wall[p]' by 0.3 m: no control changes that" in text
-    assert constraints_report(moved)["constraints"].startswith("hold, but x0 violates wall[p]")
+    assert constraints_report(moved)["constraints"].startswith("hold at the knots, but x0 violates wall[p]")
     assert "but for x0" not in pendulum().explain()
 
 

@@ -44,7 +44,7 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
     time c: lower <= r(y, u(c)) <= upper, with the bounds of the knot. Only rows that differ from others are added: no
     row of a constant control, and no row of the state alone at c = 1, where the next knot has it. The first stage at
     dt/2 is y = x ⊕ dt/2 k(x), on the tangent. If accelerations are constant, a limit of positions that holds there and
-    at the knots holds during the whole step.
+    at the knots holds during the whole step. An equation on the state that the next knot lacks holds at its knot alone.
 
     One stage is compiled and called for all of them. The chain rule over the stages is a sequence of matrix products:
     unrolled, the derivatives of a 7-joint arm would have 100,000 instructions. Hessians of the Lagrangian go back over

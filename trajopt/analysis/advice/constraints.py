@@ -10,6 +10,7 @@ import numpy.typing as npt
 from trajopt.analysis.basics import runs, time_words
 from trajopt.analysis.constraints import HELD, ConstraintRows, violated_at_start
 from trajopt.analysis.gaps import no_motion
+from trajopt.analysis.held import where_held
 from trajopt.analysis.row_names import FRICTION
 from trajopt.analysis.touching import touching_distance
 from trajopt.solution.solution import Solution
@@ -138,9 +139,7 @@ def _violated(solution: Solution, constraints: Sequence[ConstraintRows], *, move
     kind = "" if len(hard) == len(constraints) else " hard"
     at_start = violated_at_start(constraints)
     but = ", but for x0" if at_start else ""
-    of_states = any(min(rows.controls, default=0) < 0 and rows.enforced[:-1].any() for rows in hard)
-    hold = "hold at the knots" if of_states or solution.description.between else "hold"
-    held = f"  all{kind} constraints {hold}{but} (largest violation {worst:.1g})"
+    held = f"  all{kind} constraints {where_held(solution, hard)}{but} (largest violation {worst:.1g})"
     lines = [held] if worst <= HELD and hard and moves else []
     ordered = by_violation(constraints)
     for rows in ordered[:MOST]:

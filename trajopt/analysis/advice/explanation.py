@@ -171,7 +171,9 @@ def _optimality(solution: Solution) -> list[str]:
     gaps, slope = np.abs(solution.gaps()), solution.stationarity()
     clamped = clamped_controls(solution, slope)
     slope = np.abs(np.where(clamped, 0.0, slope))
-    line = f"  largest gap {gaps.max():.2g} before {_at(solution, int(gaps.max(axis=1).argmax()))}; "
+    knot, size = int(gaps.max(axis=1).argmax()), float(gaps.max())
+    where = f"before {_at(solution, knot)}" if knot else "between x0 and the first state"
+    line = f"  largest gap {size:.2g} {where}; " if size else "  no gaps; "
     if slope.size == 0:
         return [line + "there is no control"]
     knot, control = (int(i) for i in np.unravel_index(slope.argmax(), slope.shape))

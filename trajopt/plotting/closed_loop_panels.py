@@ -1,0 +1,116 @@
+"""Panels of a closed loop: distances from obstacles, and controls with their share of the limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.analysis.constraints import ConstraintRows, constraint_rows
+from trajopt.analysis.lines import Line
+from trajopt.plotting.controls import control_panels
+from trajopt.solution import Solution
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+IDLE = 0.01
+"""Share of their limits below which controls have no panel if others reach more [-]."""
+_MOST = 5  # largest number of obstacles in the panel of distances [-]
+_AND = " and "
+_LINKS = "links of the robot"
+_NEAR = 8.0  # largest distance that is drawn, relative to the largest margin [-]
+
+
+def distance_panels(motion: Solution) -> list[list[Line]]:
+    """Panel with the least distance of the robot from each obstacle, with margins; [] without any.
+
+    The lines are those of the nearest obstacles; without obstacles it is that between links. They have gaps where a
+    constraint measures no distance.
+
+    Args:
+        motion: The motion.
+    """
+    if motion.robot is None:
+        return []
+    links = set(motion.robot.collision_shapes.names) if any(r.bodies for r in constraint_rows(motion)) else set()
+    lines = [line for rows in constraint_rows(motion) if rows.bodies for line in _distances(rows, links)]
+    lines = [line for line in lines if line.name != _LINKS] or lines
+    lines.sort(key=lambda line: float(np.nanmin(line.values)))
+    return [lines[:_MOST]] if lines else []
+
+
+def _distances(rows: ConstraintRows, links: set[str]) -> list[Line]:
+    """Least distance from each obstacle, and between links, with the margin of the constraint."""
+    others = np.array([[words.rpartition(_AND)[2] for words in each] for each in rows.bodies])
+    others = np.where(np.isin(others, list(links)), _LINKS, others)
+    lines = []
+    for name in np.unique(others[others != ""]):
+        mine = (others == name) & np.isfinite(rows.values)
+        values = np.min(np.where(mine, rows.values, np.inf), axis=1)
+        margin = np.min(np.where(mine, rows.lower, np.inf), axis=1)
+        there = np.isfinite(values)
+        if there.any():
+            least = np.where(there, margin, -np.inf)
+            lines.append(
+                Line(
+                    group="distance",
+                    quantity="distance",
+                    unit="m",
+                    name=str(name),
+                    values=np.where(there, values, np.nan),
+                    least=least,
+                    most=np.full(least.shape, np.inf),
+                )
+            )
+    return lines
+
+
+def busy_panels(motion: Solution) -> tuple[list[list[Line]], list[str]]:
+    """Panels of controls without those that hardly act, and the words above each: its largest share of a limit.
+
+    Args:
+        motion: The motion.
+    """
+    panels = control_panels(motion)
+    shares = [max((_share(line) for line in panel), default=0.0) for panel in panels]
+    idle = [0.0 < share < IDLE < max(shares) for share in shares]
+    words = [f"at most {_percent(share)} of a limit" if share > 0.0 else "" for share in shares]
+    kept = [i for i, each in enumerate(idle) if not each]
+    left_out = [f"{_title(panel)} {_percent(share)}" for panel, share, each in zip(panels, shares, idle) if each]
+    notes = [words[i] for i in kept]
+    if left_out and notes:
+        notes[-1] = "; ".join([notes[-1], *left_out]).lstrip("; ")
+    return [panels[i] for i in kept], notes
+
+
+def complete(drawn: list[Axes], apart: list[list[Line]], notes: list[str]) -> None:
+    """Cuts off large distances in the first panels, and writes notes into the titles of the others."""
+    for axes, panel in zip(drawn, apart):
+        margins = np.concatenate([line.least for line in panel if line.least is not None])
+        top = _NEAR * float(np.max(margins, where=np.isfinite(margins), initial=0.0))
+        axes.set_ylim(top=min(axes.get_ylim()[1], top) if top > 0.0 else None)
+    for axes, words in zip(drawn[len(apart) :], notes):
+        title = ": ".join(each for each in (axes.get_title() or axes.get_title(loc="left"), words) if each)
+        axes.set_title(title, fontweight="normal", pad=3)
+
+
+def _title(panel: list[Line]) -> str:
+    return panel[0].owner or panel[0].name
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= IDLE else f"{100 * share:.1g} %"
+
+
+def _share(line: Line) -> float:
+    """Largest part of a limit, by the file or by constraints, that a line reaches [-]; 0 without limits."""
+    low = np.full(line.values.shape, line.lower) if line.least is None else np.maximum(line.least, line.lower)
+    high = np.full(line.values.shape, line.upper) if line.most is None else np.minimum(line.most, line.upper)
+    return max(_part(line.values, high), _part(-line.values, -low))
+
+
+def _part(values: Reals, limit: Reals) -> float:
+    there = np.isfinite(limit) & (limit > 0.0) & np.isfinite(values)
+    return float(np.max(np.maximum(values[there], 0.0) / limit[there], initial=0.0))
