@@ -16,6 +16,7 @@ import numpy as np
 
 import trajopt
 from trajopt import mpc
+from trajopt.analysis import clearance
 
 RADIUS, MARGIN = 0.08, 0.02  # [m]
 X0 = np.r_[0.0, -0.4, 0.0, -2.0, 0.0, 1.6, 0.8, np.zeros(7)]  # [rad], [rad/s]
@@ -52,6 +53,8 @@ def main(plot: bool = False) -> mpc.ClosedLoop:
     """Runs 4 s and returns the closed loop; `plot` writes moving_balls.png."""
     log = mpc.simulate(controller(), None, X0, 4.0)
     print(log.explain())
+    nearest = clearance(log)
+    print(f"distance in mm: {1e3 * nearest.distance:.1f} at least, {nearest}")
     if plot:
         log.plot("moving_balls.png")
     return log
