@@ -3,15 +3,15 @@
     minimise  duration   subject to   distance of links and boards >= 1 cm,  velocities and torques of the robot's file,
     jerk <= 500 rad/s³,  hand at its goal, at rest
 
-A straight line between the configurations goes through a board. OMPL searches three paths with random samples (extra
-`plan`), the best becomes a spline, and `trajopt.retime` moves along it. The goal is the placement of the hand; inverse
+A straight line between the configurations goes through a board. OMPL searches paths with random samples (extra `plan`),
+the best becomes a spline, and `trajopt.retime` moves along it. The goal is the placement of the hand; inverse
 kinematics chooses the configuration.
 
 `plan.optimise()` hands the motion to SolverSQP, which keeps the duration, limits and distances, and has the least
 squares of accelerations.
 
 Look at: the hand goes around the edge of the board, and joints are at limits all the time, until it is optimised.
-Expected duration: 1.2476 s.
+Expected duration: 1.2365 s.
 """
 
 from __future__ import annotations

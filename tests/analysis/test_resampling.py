@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import casadi as ca
@@ -170,3 +171,39 @@ def test_controls_that_change_within_a_step_do_so_on_the_finer_grid(uniform: boo
     fine = analysis.resample(solution_of(problem, problem.rollout(us), us), 0.05, uniform=uniform)
     np.testing.assert_allclose(fine.us[:3], [[0.0, 0.25], [0.25, 0.5], [0.5, 0.75]], atol=1e-12)
     assert np.abs(fine.gaps()).max() < 1e-12
+
+
+def test_positions_of_euler_steps_have_continuous_speeds() -> None:
+    """The steps themselves would change their speed by a dt = 0.1 at once, of which second differences make 100."""
+    state = trajopt.StateVector(2)
+    model = Pushed(state, 1, trajopt.CostStack(state))
+    problem = trajopt.ShootingProblem([0.0, 0.0], [trajopt.IntegratedActionModelEuler(model, dt=0.1)] * 20, model.costs)
+    us = np.repeat([1.0, -1.0], 10)[:, None]
+    solution = solution_of(problem, problem.rollout(us), us)
+    fine = analysis.resample(solution, 1e-3, uniform=True)
+    np.testing.assert_allclose(fine.xs[::100], solution.xs, atol=1e-9)
+    accelerations = np.diff(fine.xs[:, 0], 2) / 1e-6
+    assert np.abs(accelerations).max() < 2.75
+    assert np.abs(accelerations[100:-100]).max() < 1.75
+    assert fine.xs[1, 0] < 1e-5  # from rest
+    np.testing.assert_allclose(fine.xs[:1001, 1], 1e-3 * np.arange(1001), atol=1e-9)
+
+
+def test_positions_of_floating_bases_have_continuous_speeds() -> None:
+    """Of a robot that turns in the air."""
+    state, rng = trajopt.StateMultibody(trajopt.load_robot("solo12")), np.random.default_rng(0)
+    motors = trajopt.ActuationModelFloatingBase(state)
+    model = trajopt.DifferentialActionModelFreeFwdDynamics(state, motors, trajopt.CostStack(state))
+    x = state.integrate(state.zero(), rng.normal(size=state.ndx) * np.repeat([1.0, 0.5], state.nv))
+    flight = trajopt.ShootingProblem(x, [trajopt.IntegratedActionModelEuler(model, dt=0.02)] * 5, model.costs)
+    us = 0.02 * rng.normal(size=(5, motors.nu))
+    fine = analysis.resample(solution_of(flight, flight.rollout(us), us), 1e-4)
+    changes = speed_changes(state, fine.xs, 1e-4)
+    of_steps = np.abs(np.diff(flight.rollout(us)[:, -state.nv :], axis=0)).max(axis=1)
+    assert (changes[199::200] < 0.03 * of_steps[1:]).all()  # a fine step of 200 in a step, 3 times its acceleration
+
+
+def speed_changes(state: trajopt.StateMultibody, xs: Reals, dt: float) -> Reals:
+    """Largest change of a velocity of configurations from step to step (n - 2,) [rad/s, m/s]."""
+    moves = np.array([state.difference(*pair)[: state.nv] for pair in itertools.pairwise(xs)])
+    return np.asarray(np.abs(np.diff(moves, axis=0)).max(axis=1) / dt)

@@ -95,12 +95,29 @@ def test_motions_are_the_same_again_and_another_seed_searches_elsewhere() -> Non
     assert other.qs.tobytes() != first.qs.tobytes()
 
 
-def test_more_paths_promise_no_longer_motion() -> None:
-    lengths = [
-        np.abs(np.diff(around(paths=paths).corners, axis=0)).max(axis=1).sum() for paths in (1, 2, 4)
-    ]  # at equal velocities
-    assert lengths[0] >= lengths[1] >= lengths[2]
-    assert lengths[0] > lengths[2]
+def test_more_paths_give_no_longer_motion() -> None:
+    motions = [around(paths=paths).motion for paths in (1, 2, 4)]
+    durations = [np.nan if motion is None else motion.duration for motion in motions]
+    assert durations[0] >= durations[1] >= durations[2]
+    assert durations[0] > durations[2]
+
+
+def test_easy_searches_are_many_unless_their_number_is_given() -> None:
+    """Three searches find a slower motion."""
+    found, three = around(), around(paths=3)
+    assert 10 < found.paths <= 20
+    assert three.paths == 3
+    assert found.motion is not None
+    assert three.motion is not None
+    assert found.motion.duration < 0.99 * three.motion.duration
+
+
+def test_intervals_are_those_of_retiming() -> None:
+    few = around(intervals=30)
+    assert few.motion is not None
+    assert len(few.motion.slopes) == 30
+    assert around().motion is not None
+    assert len(around().motion.slopes) >= 100  # type: ignore[union-attr]
 
 
 def test_a_free_straight_line_is_the_path() -> None:

@@ -792,3 +792,24 @@ def test_importing_leaves_heavy_packages_unimported():
     heavy = ["matplotlib", "rich", "typer", "llvmlite"]
     found = subprocess.run([sys.executable, "-c", code, *heavy], capture_output=True, text=True, check=True).stdout
     assert found.strip() == "[]"
+
+
+@pytest.mark.parametrize(("joints", "columns"), [(3, 1), (8, 2)])
+def test_panels_whose_legends_need_more_room_than_a_column_has_form_two(joints: int, columns: int) -> None:
+    """Five limbs in 4.6 inch: legends of eight joints beside their panels would print over each other."""
+    from matplotlib.figure import Figure
+
+    from trajopt.analysis.lines import Line
+    from trajopt.plotting.trajectory import draw_panels
+
+    panels = [
+        [
+            Line(group="control", owner=f"limb {i}", quantity="torque", name=f"{i}, {j}", values=np.zeros(3))
+            for j in range(joints)
+        ]
+        for i in range(5)
+    ]
+    figure = Figure(figsize=(7.0, 5.2), layout="constrained")
+    drawn = draw_panels(figure, panels, (), np.arange(4.0), "time [s]")
+    lefts = {round(float(axes.get_position().x0), 2) for axes in drawn}
+    assert len(lefts) == columns

@@ -167,7 +167,7 @@ def test_a_gait_that_does_something_else_says_so() -> None:
     assert words["clearance"] == "18.5 to 32.6 % of the 0.1 m asked for"
     assert words["length"] == "100.0 % of the 0.3 to 0.6 m asked for"
     assert words["landing"] == "+13.39 to +13.42 mm above the footholds"
-    assert words["lowest"] == "-1.03 mm above the ground (left_sole_link, knot 24)"
+    assert words["lowest"] == "1.03 mm below the ground (left_sole_link, knot 24)"
     for name in ("clearance", "length", "landing", "lowest"):
         assert f"  {name}: {words[name]}" in text.splitlines()
 

@@ -56,6 +56,34 @@ def test_line_takes_the_time_of_the_closed_form(limits: dict[str, float], expect
     assert errors[1] < 0.5 * errors[0]
 
 
+def bends(seed: int = 0) -> Reals:
+    """Configurations between which the path bends all the time."""
+    steps = np.random.default_rng(seed).uniform(-0.12, 0.12, (25, 6))
+    return np.asarray(np.cumsum(steps, axis=0) + np.array([0.0, -1.0, 1.0, 0.0, 0.0, 0.0]))
+
+
+def test_number_of_intervals_grows_until_the_motion_is_as_fast_as_can_be() -> None:
+    found, few, many = (retime(arm(), bends(), acceleration=8.0, intervals=n) for n in (None, 100, 1600))
+    assert few.duration > 1.02 * many.duration
+    assert found.duration < 1.002 * many.duration
+    assert len(found.slopes) < 1600
+    assert max(found.usage().values()) < 1.001
+
+
+def test_slopes_that_change_in_an_interval_lose_time_by_its_square() -> None:
+    """Constant slopes lose 0.25 % with 100 intervals, and half of it with 200."""
+    fine, *coarse = (retime(arm(), waypoints(), intervals=n).duration for n in (800, 100, 200))
+    lost = np.array(coarse) / fine - 1.0
+    assert lost[0] < 6e-4
+    assert lost[1] < 0.4 * lost[0]
+
+
+def test_few_intervals_are_enough_for_a_line() -> None:
+    found = retime(arm(), line(2.0), torque=np.inf, velocity=1.5, acceleration=3.0)
+    assert len(found.slopes) <= 200
+    assert found.iterations <= 12  # of both numbers
+
+
 def test_slowest_joint_of_a_line_decides() -> None:
     limits = np.array([1.0, 4.0, 1.0, 1.0, 1.0, 1.0])
     both = retime(
@@ -97,10 +125,7 @@ def test_coarse_grid_keeps_limits_at_the_cost_of_little_time(limits: dict[str, f
 @pytest.mark.parametrize("seed", [0, 4])
 def test_path_with_many_bends_keeps_its_limits_at_all_times(seed: int) -> None:
     """Its third derivative jumps within intervals: jerks are 2.5 to 4.6 times the limit before the motion is slowed."""
-    steps = np.random.default_rng(seed).uniform(-0.12, 0.12, (25, 6))
-    found = retime(
-        arm(), np.cumsum(steps, axis=0) + np.array([0.0, -1.0, 1.0, 0.0, 0.0, 0.0]), jerk=200.0, intervals=60
-    )
+    found = retime(arm(), bends(seed), jerk=200.0, intervals=60)
     assert found.converged
     used = found.parts(np.linspace(0.0, found.duration, 20_001))
     assert 0.99 < max(np.abs(part).max() for part in used.values()) < 1.001

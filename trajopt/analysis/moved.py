@@ -92,6 +92,17 @@ def moved_words(solution: Solution, motion: LeggedMotion | None = None) -> str:
     return f"{there}{_turned(moved.turn)}{duration}{whose}{_fallen(moved)}"
 
 
+def fallen_words(solution: Solution, motion: LeggedMotion) -> list[str]:
+    """Advice for a replay whose robot tips over or sinks to the ground; empty for one that stays upright."""
+    moved = displacement(solution, motion)
+    if not (moved.tips_over or moved.falls):
+        return []
+    return [
+        "-> the robot fell, so lines about feet, limits and goals are those of the fall: compare the kinds of "
+        'feedback, replay(..., feedback="gains"), "springs" and "gains+springs"'
+    ]
+
+
 def _stays(motion: LeggedMotion) -> bool:
     """Whether all feet end where they began."""
     steps = [np.linalg.norm(foot.positions[-1, :2] - foot.positions[0, :2]) for foot in motion.feet]

@@ -131,7 +131,8 @@ def reached_words(rows: Iterable[Reached]) -> dict[str, str]:
         words["landing"] = f"{_span(landings, '+.2f')} mm above the footholds"
     if lowest:
         deepest = min(lowest, key=lambda row: row.reached)
-        words["lowest"] = f"{1e3 * deepest.reached:+.2f} mm above the ground ({deepest.of}, knot {deepest.knot})"
+        side, height = "above" if deepest.reached >= 0.0 else "below", abs(1e3 * deepest.reached)
+        words["lowest"] = f"{height:.2f} mm {side} the ground ({deepest.of}, knot {deepest.knot})"
     return words
 
 

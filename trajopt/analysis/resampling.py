@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.analysis.basics import problem_of
+from trajopt.analysis.smooth_positions import set_smooth_positions
 from trajopt.analysis.within_steps import set_part_of_controls
 from trajopt.checks import check_flag, check_positive
 from trajopt.errors import InvalidArgumentError
@@ -29,7 +30,11 @@ def resample(solution: Solution, dt: float, *, uniform: bool = False) -> Solutio
     """Returns a solution with more knots: each step is divided into equal parts of at most dt, or at a uniform rate.
 
     A state within a step is f(x_t, u_t) with the part of the step so far as time step, and controls stay as they are,
-    or change as their parametrization does within the step.
+    or change as their parametrization does within the step. Positions within second-order Euler steps are those of a
+    cubic spline through the knots instead, so that they can be commanded: those of the steps change their speed by
+    a dt at each knot. Where accelerations jump from a to -a, those of the spline reach 1.7 a, and 2.7 a next to rest,
+    as the first step of a motion moves with the velocity at its end. Velocities within steps are linear.
+
     The result is a Solution as any other: `torques`, `contact_forces`, `violations`, `to_csv` and `plot` are those
     between the knots, too. Gains are those of the step. Its gaps are the error of one long step instead of several
     short ones. An equation on the state that the next knot lacks holds at its knot alone.
@@ -62,6 +67,7 @@ def resample(solution: Solution, dt: float, *, uniform: bool = False) -> Solutio
         xs = np.concatenate([solution.xs[knots], solution.xs[-1:]])
         _set_steps(fine, since, later)
         xs[later] = fine.calc(solution.xs[np.append(knots, -1)], us).xnext[later]
+        set_smooth_positions(xs, later, problem, solution.xs, knots, since)
         _set_steps(fine, steps, np.arange(len(knots)))
         us = _parts_of_controls(problem, solution.us, knots, since / whole, steps / whole)
         values: dict[str, Any] = {"problem": fine, "x0": fine.x0, "parameters": fine.parameter_values()}

@@ -39,7 +39,9 @@ def plan_motion(
     margin: Annotated[float, typer.Option(help="Least distance of links and obstacles \\[m].")] = 0.01,
     acceleration: Annotated[float | None, typer.Option(help="Largest acceleration of joints \\[rad/s²].")] = None,
     jerk: Annotated[float | None, typer.Option(help="Largest jerk of joints \\[rad/s³].")] = None,
-    paths: Annotated[int, typer.Option(help="Number of searches, of which the best is kept.")] = 3,
+    paths: Annotated[
+        int | None, typer.Option(help="Number of searches, of which the best is kept; by default 3 to 20.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the searches.")] = 0,
     time_limit: Annotated[float, typer.Option(help="Time of all searches \\[s].")] = 10.0,
     optimise: Annotated[

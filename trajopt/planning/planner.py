@@ -10,17 +10,17 @@ import numpy.typing as npt
 
 from trajopt.checks import check_count, check_finite, check_instance, check_positive
 from trajopt.errors import InvalidArgumentError
+from trajopt.planning.fastest import Choice, fastest
 from trajopt.planning.free_space import FreeSpace
 from trajopt.planning.goals import checked_configuration, goal_configurations
 from trajopt.planning.result import Plan, PlanStatus
 from trajopt.planning.search import PLAN, PathSearch
-from trajopt.planning.smoothing import smooth_path
-from trajopt.retiming import JointPath, RetimedPath, retime
 from trajopt.retiming.limits import JointLimits
 from trajopt.robots import Robot, Scene
 from trajopt.types import Reals
 
-INTERVALS = 100  # of a motion [-]
+FEWEST, MOST = 3, 20  # searches where their number is not given [-]
+BUDGET = 50_000  # checks after which no further search begins then, half a second for an arm among boxes [-]
 EFFORT = 2_000  # least number of checks of each further path; more if the first path needed more [-]
 
 
@@ -32,13 +32,14 @@ def plan(
     *,
     frame: str | None = None,
     margin: float = 0.01,
-    paths: int = 3,
+    paths: int | None = None,
     seed: int = 0,
     time_limit: float = 10.0,
     velocity: npt.ArrayLike | None = None,
     acceleration: npt.ArrayLike | None = None,
     torque: npt.ArrayLike | None = None,
     jerk: npt.ArrayLike | None = None,
+    intervals: int | None = None,
 ) -> Plan:
     """Finds a motion from rest to rest around obstacles, within joint limits.
 
@@ -46,12 +47,12 @@ def plan(
     motion = trajopt.plan(robot, start, goal, scene, jerk=500.0).motion
     ```
 
-    OMPL searches paths among the robot's collision shapes and shortens them. The one that promises the shortest motion
-    becomes a spline, which is smoother where it has more room, and `retime` moves along it in minimum time. The spline
-    keeps the margin also between the configurations at which distances are computed: where bodies are near each other,
-    none moves further than 5 mm from one to the next. Equal arguments give equal motions unless time_limit ends a
-    search. The path is not optimal: for a shorter time make the motion the guess of SolverSQP with a free "dt", see
-    "Avoid obstacles" in the documents.
+    OMPL searches paths among the robot's collision shapes and shortens them. Those that promise the shortest motions
+    become splines, which are smoother where they have more room, `retime` moves along each in minimum time, and the
+    fastest motion is kept. A spline keeps the margin also between the configurations at which distances are computed:
+    where bodies are near each other, none moves further than 5 mm from one to the next. Equal arguments give equal
+    motions unless time_limit ends a search. The path is not optimal: for a shorter time make the motion the guess of
+    SolverSQP with a free "dt", see "Avoid obstacles" in the documents.
 
     Args:
         robot: A robot on a fixed base with collision geometry, whose joints have one coordinate each.
@@ -62,7 +63,8 @@ def plan(
         scene: Obstacles; by default links keep apart from each other alone.
         frame: Name of the frame that the goal places.
         margin: Least distance from obstacles, and of links from each other, there at most 0.01 m if there are any [m].
-        paths: Number of searches, of which the best path is kept, >= 1 [-].
+        paths: Number of searches, of which the best path is kept, >= 1 [-]; more of them find a shorter motion. By
+            default 3, and up to 20 while all of them together need less than 50,000 checks, about half a second.
         seed: Seed of the searches, >= 0.
         time_limit: Time of all searches, > 0 [s]. Searches after the first end earlier where they need more checks than
             the first.
@@ -71,6 +73,7 @@ def plan(
         acceleration: Largest acceleration [rad/s², m/s²]; none by default.
         torque: Largest torque or force of each motor [N m, N]; by default that of the robot's file.
         jerk: Largest jerk [rad/s³, m/s³]; none by default.
+        intervals: Number of intervals of the motion, see `retime` [-].
 
     Returns:
         The motion with its status, which tells why there is none.
@@ -91,9 +94,10 @@ def plan(
         )
     if scene is not None:
         check_instance("scene", scene, Scene)
-    least, count = check_finite("margin", margin), check_count("paths", paths, least=1)
+    least, count = check_finite("margin", margin), None if paths is None else check_count("paths", paths, least=1)
     number, longest = check_count("seed", seed), check_positive("time_limit", time_limit, unit="s")
     limits = {"velocity": velocity, "acceleration": acceleration, "torque": torque, "jerk": jerk}
+    parts = None if intervals is None else check_count("intervals", intervals, least=2)
     checked = JointLimits.of(robot, velocity, acceleration, torque, jerk)
     space = FreeSpace(robot, scene, least)
     first = checked_configuration(space, "start", start)
@@ -101,34 +105,32 @@ def plan(
     begin = time.perf_counter()
     found = _paths(space, first, goals, count, number, begin + longest) if len(goals) else []
     found.sort(key=lambda corners: _duration(corners, checked.velocity))
-    seconds = [time.perf_counter() - begin, 0.0, 0.0]
-    status = PlanStatus.NO_PATH if len(goals) else PlanStatus.UNREACHABLE
-    corners, motion = np.zeros((0, robot.nq)), None
-    for corners in found:
-        status, motion = _motion(space, corners, limits, seconds)
-        if motion is not None:
-            break
+    searching = time.perf_counter() - begin
+    choice = fastest(space, found, limits, parts) if found else Choice(corners=np.zeros((0, robot.nq)))
     return Plan(
         robot=robot,
         scene=scene,
         margin=least,
-        status=status,
-        corners=corners,
-        motion=motion,
+        status=_status(len(goals) > 0, choice),
+        corners=choice.corners,
+        motion=choice.motion,
         paths=len(found),
         checked=space.checked,
-        seconds=np.array(seconds),
+        seconds=np.array([searching, choice.smoothing, choice.retiming]),
     )
 
 
-def _paths(space: FreeSpace, start: Reals, goals: Reals, count: int, seed: int, deadline: float) -> list[Reals]:
+def _paths(space: FreeSpace, start: Reals, goals: Reals, count: int | None, seed: int, deadline: float) -> list[Reals]:
     """Corners (n, nq) of paths from a start to goals (n, nq): a straight line if one is free, or several paths."""
     nearest = goals[np.linalg.norm(goals - start, axis=1).argmin()]
     if space.connects(start, nearest):
         return [np.array([start, nearest])]
     search, found, most = PathSearch(space, start, goals), list[Reals](), np.inf
-    for number in np.random.default_rng(seed).integers(1, 2**31, count).tolist():
+    begin, fewest = space.checked, count or FEWEST
+    for i, number in enumerate(np.random.default_rng(seed).integers(1, 2**31, count or MOST).tolist()):
         before = space.checked
+        if i >= fewest and before - begin > BUDGET:
+            break
         path = search.path(number, deadline, most)
         if path is not None:
             found.append(path)
@@ -136,30 +138,15 @@ def _paths(space: FreeSpace, start: Reals, goals: Reals, count: int, seed: int, 
     return found
 
 
+def _status(reachable: bool, choice: Choice) -> PlanStatus:
+    if not reachable:
+        return PlanStatus.UNREACHABLE
+    if not choice.smooth:
+        return PlanStatus.NO_PATH
+    return PlanStatus.NO_MOTION if choice.motion is None else PlanStatus.SOLVED
+
+
 def _duration(corners: Reals, velocity: Reals) -> float:
     """Time along lines with the largest velocities [s]; without such limits the length."""
     fastest = np.where(np.isfinite(velocity), velocity, 1.0)
     return float((np.abs(np.diff(corners, axis=0)) / fastest).max(axis=1).sum())
-
-
-def _motion(
-    space: FreeSpace, corners: Reals, limits: dict[str, Any], seconds: list[float]
-) -> tuple[PlanStatus, RetimedPath | None]:
-    """Status and motion along lines; adds its times to `seconds`."""
-    start = time.perf_counter()
-    path = smooth_path(space, corners)
-    seconds[1] += time.perf_counter() - start
-    if path is None:
-        return PlanStatus.NO_PATH, None
-    start = time.perf_counter()
-    motion = _retimed(space.robot, path, limits)
-    seconds[2] += time.perf_counter() - start
-    return (PlanStatus.NO_MOTION if motion is None else PlanStatus.SOLVED), motion
-
-
-def _retimed(robot: Robot, path: JointPath, limits: dict[str, Any]) -> RetimedPath | None:
-    try:
-        motion = retime(robot, path.waypoints, intervals=INTERVALS, **limits)
-    except InvalidArgumentError:  # motors are too weak to hold the robot somewhere on the path
-        return None
-    return motion if motion.converged else None

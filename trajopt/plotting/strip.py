@@ -332,5 +332,5 @@ def _draw_legend(target: Figure | SubFigure, axes: Axes, strip: _Strip) -> None:
     entries += [Line2D([], [], label="in contact", **_CONTACT), Line2D([], [], label="centre of mass", **_COM)]
     if any(text.get_label() == "_gap" for text in axes.texts):
         mark: dict[str, Any] = {"color": RED, "marker": "$±$", "markersize": 7, "markeredgewidth": 0.2, "linestyle": ""}
-        entries.append(Line2D([], [], label="height of a contact above (+) or below (-) the ground", **mark))
+        entries.append(Line2D([], [], label="height above (+) or below (-) the ground", **mark))
     target.legend(handles=entries, loc="outside upper left", ncols=6)

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 _FEW = 4  # largest number of lines in a panel whose limits are drawn separately [-]
 _MOST = 12  # largest number of legend entries [-]
 _ROWS, _LOW = 6, 0.8  # largest number of panels in a column [-], and their smallest height [inch]
+_ENTRY = 0.19  # height of an entry of a legend beside a panel [inch]
 
 
 def plot_solution(solution: Solution | Sequence[Solution], *, figure: Figure | SubFigure | None = None) -> Figure:
@@ -105,7 +106,7 @@ def draw_panels(
         more: Further legend entries.
     """
     tall = target.bbox.height / whole_figure(target).dpi - 1.0 - bands_height(constraints)  # [inch]
-    columns, by_limb = _columns(panels, int(tall / _LOW))
+    columns, by_limb = _columns(panels, tall)
     if by_limb and constraints:
         band = bands_height(constraints) + 0.8
         target, below = split(target, 2, 1, height_ratios=[max(tall + 1.0 + band - 0.8 - band, band), band])
@@ -123,15 +124,17 @@ def draw_panels(
     return [axes for axes, *_ in drawn]
 
 
-def _columns(panels: list[list[Line]], rows: int = _ROWS) -> tuple[list[list[list[Line]]], bool]:
+def _columns(panels: list[list[Line]], tall: float = np.inf) -> tuple[list[list[list[Line]]], bool]:
     """Columns of panels, and whether each column is a limb.
 
-    Without limbs up to six panels form one column if they fit; more form two, with configurations on the left.
+    Without limbs up to six panels form one column if they fit into a height [inch], those of a limb's joints with a
+    legend beside them; more form two, with configurations on the left.
     """
     limbs = list(dict.fromkeys(line.limb for panel in panels for line in panel))
     if len(limbs) > 1:
         return [[panel for panel in panels if panel[0].limb == limb] for limb in sorted(limbs, key=bool)], True
-    if len(panels) <= max(min(rows, _ROWS), 2):
+    least = sum(max(_LOW, _ENTRY * len(panel) if panel[0].owner else 0.0) for panel in panels)
+    if len(panels) <= 2 or (len(panels) <= _ROWS and least <= tall):
         return [panels], False
     split = sum(panel[0].group == "configuration" for panel in panels) or -(-len(panels) // 2)
     return [panels[:split], panels[split:]], False

@@ -27,28 +27,31 @@ LEAST = 1e-8  # squared speed, relative to that of the guess, below which the pa
 
 
 class PathSpeed(ActionModelDiscrete):
-    """Squared speed b that changes linearly: b⁺ = b + Δ u, cost ∫ dτ / √b = 2 Δ / (√b + √b⁺).
+    """Squared speed b with a slope that changes linearly from u₀ to u₁: b⁺ = b + ½ Δ (u₀ + u₁); cost by Simpson's rule.
+
+    With a constant slope the limits would hold with equality at one end of an interval only, which loses time in
+    proportion to its length.
 
     Args:
         step: Length Δ of the interval in τ [-].
-        rows: Number of rows A (b, u) within limits.
+        rows: Number of rows A (b, u₀, u₁) within limits.
     """
 
     def __init__(self, step: float, rows: int) -> None:
-        self.step, state = step, StateVector(1)
-        super().__init__(
-            state,
-            1,
-            constraints=_limits(
-                state, ResidualModelSymbolic(state, _of_slope, parameters={"A": np.zeros((rows, 2))}), rows
-            ),
-        )
+        state = StateVector(1)
+        linear = ResidualModelSymbolic(state, _of_slopes, parameters={"A": np.zeros((rows, 3))})
+        constraints = _limits(state, linear, rows)
+        middle = ResidualModelSymbolic(state, _middle, parameters={"step": step})
+        constraints.add("middle", middle, lower=LEAST, upper=np.inf)
+        super().__init__(state, 2, constraints=constraints)
+        self.step = self.parameter("step", step)
 
     def next_state(self, x: SX, u: SX) -> SX:
-        return x + self.step * u
+        return x + 0.5 * self.step * (u[0] + u[1])
 
     def running_cost(self, x: SX, u: SX) -> SX:
-        return 2.0 * self.step / (ca.sqrt(x) + ca.sqrt(x + self.step * u))
+        paces = [1.0 / ca.sqrt(b) for b in (x, _middle(x, u, self.step), self.next_state(x, u))]
+        return self.step / 6.0 * (paces[0] + 4.0 * paces[1] + paces[2])
 
     def terminal_cost(self, x: SX) -> SX:
         return SX(0)
@@ -64,31 +67,23 @@ class PathJerk(ActionModelDiscrete):
     """
 
     def __init__(self, step: float, rows: int, joints: int) -> None:
-        self.step, state = step, StateVector(2)
+        state = StateVector(2)
         linear = ResidualModelSymbolic(state, _of_state, parameters={"A": np.zeros((rows, 2))})
         constraints = _limits(state, linear, rows)
-        both = {"first": np.zeros((joints, 3)), "last": np.zeros((joints, 3))}
-        constraints.add("jerk", ResidualModelSymbolic(state, self._jerk, parameters=both), lower=-1.0, upper=1.0)
+        own = {"first": np.zeros((joints, 3)), "last": np.zeros((joints, 3)), "step": step}
+        constraints.add("jerk", ResidualModelSymbolic(state, _jerk, parameters=own), lower=-1.0, upper=1.0)
         super().__init__(state, 1, constraints=constraints)
+        self.step = self.parameter("step", step)
 
     def next_state(self, x: SX, u: SX) -> SX:
-        return self._at(x, u, self.step)
+        return _behind(x, u, self.step)
 
     def running_cost(self, x: SX, u: SX) -> SX:
-        paces = [1.0 / ca.sqrt(self._at(x, u, part * self.step)[0]) for part in (0.0, 0.5, 1.0)]
+        paces = [1.0 / ca.sqrt(_behind(x, u, part * self.step)[0]) for part in (0.0, 0.5, 1.0)]
         return self.step / 6.0 * (paces[0] + 4.0 * paces[1] + paces[2]) + CALM * self.step * u**2
 
     def terminal_cost(self, x: SX) -> SX:
         return SX(0)
-
-    def _at(self, x: SX, u: SX, d: float) -> SX:
-        """b and b' behind a part d of the interval."""
-        return SX(ca.vertcat(x[0] + d * x[1] + 0.5 * d**2 * u, x[1] + d * u))
-
-    def _jerk(self, x: SX, u: SX, first: SX, last: SX) -> SX:
-        after = self._at(x, u, self.step)
-        ends = ((first, x), (last, after))
-        return SX(ca.vertcat(*(ca.sqrt(at[0]) * (J @ ca.vertcat(at, u)) for J, at in ends)))
 
 
 def end_of(model: PathSpeed | PathJerk) -> ActionModelTerminal:
@@ -116,9 +111,24 @@ def _slope(x: SX) -> SX:
     return x[1]
 
 
+def _middle(x: SX, u: SX, step: SX) -> SX:
+    """Squared speed in the middle of an interval of `PathSpeed`."""
+    return x + step * (3.0 * u[0] + u[1]) / 8.0
+
+
+def _behind(x: SX, u: SX, d: SX) -> SX:
+    """b and b' behind a part d of an interval of `PathJerk`."""
+    return SX(ca.vertcat(x[0] + d * x[1] + 0.5 * d**2 * u, x[1] + d * u))
+
+
+def _jerk(x: SX, u: SX, first: SX, last: SX, step: SX) -> SX:
+    ends = ((first, x), (last, _behind(x, u, step)))
+    return SX(ca.vertcat(*(ca.sqrt(at[0]) * (J @ ca.vertcat(at, u)) for J, at in ends)))
+
+
 def _of_state(x: SX, A: SX) -> SX:
     return SX(A @ x)
 
 
-def _of_slope(x: SX, u: SX, A: SX) -> SX:
+def _of_slopes(x: SX, u: SX, A: SX) -> SX:
     return SX(A @ ca.vertcat(x, u))

@@ -147,6 +147,7 @@ class RetimedPath:
     def _speed(self, times: Reals) -> tuple[Reals, Reals, Reals, Reals]:
         """τ, b, b' and b'' at times (n,)."""
         tau = np.clip(self._clock(np.clip(times, 0.0, self.duration)), 0.0, 1.0)
+        tau = np.where(times < self.duration, tau, 1.0)  # without rounding, so that the robot rests
         return (tau, *self._squares(tau))
 
     def _motion(self, times: Reals) -> tuple[Reals, Reals, Reals, Reals]:

@@ -36,7 +36,7 @@ from trajopt.analysis.advice.facts import (
     other_solvers,
 )
 from trajopt.analysis.advice.long_steps import advice_on_steps, smaller_steps
-from trajopt.analysis.advice.missed_goals import headline, misses, out_of_reach
+from trajopt.analysis.advice.missed_goals import REPLAY, headline, misses, out_of_reach
 from trajopt.analysis.advice.one_knot import one_knot
 from trajopt.analysis.advice.progress import going_on, last_records, method_lines, stagnation
 from trajopt.analysis.advice.relaxation import opposed, softening
@@ -51,7 +51,7 @@ from trajopt.analysis.constraints import named_rows
 from trajopt.analysis.contradictions import FROM_START
 from trajopt.analysis.flight import flight_words
 from trajopt.analysis.gaps import infeasibility, no_motion
-from trajopt.analysis.moved import moved_words
+from trajopt.analysis.moved import fallen_words, moved_words
 from trajopt.analysis.reached import friction_words, sunk_words
 from trajopt.analysis.report import tipping_words, tips
 from trajopt.solution.batch import ERROR
@@ -195,7 +195,7 @@ def _gait(solution: Solution) -> list[str]:
     limit = f" (mu = {coefficients.min():g})" if len(coefficients) else ""
     lines.append(f"  friction: {friction_words(motion)}{limit}")
     lines += [f"  {name}: {text}" for name, text in tipping_words(solution, motion).items()]
-    lines += sunk_words(rows)
+    lines += sunk_words(rows) if solution.solver != REPLAY else fallen_words(solution, motion)
     if tips(motion) and not motion.measured:
         lines.append("-> to keep the forces within the soles: gait_problem(..., limits=True), with SolverSQP")
     return lines

@@ -17,7 +17,7 @@ from trajopt.types import Reals
 
 LEFT = 0.1  # fraction of the initial distance from which a goal counts as missed [-]
 LEAST = 0.02  # distance from which a goal counts as missed [m]
-REPLAY, GAINS = "replay", '"gains") or "springs"'
+REPLAY = "replay"
 
 _MISSING = (SolverStatus.INFEASIBLE, SolverStatus.STALLED, SolverStatus.MAX_ITERATIONS)
 
@@ -50,10 +50,10 @@ def _miss(solution: Solution, model: Any, frame: str, point: Reals) -> Iterator[
     term = _term(solution, frame)
     called = f"residual of {term!r}" if term else f"distance of frame {frame!r} from its goal"
     cure = f"{'raise its weight, ' if term else ''}{more_time(solution)}check that the robot can reach it"
-    if solution.solver == "replay":
+    if solution.solver == REPLAY:
         cure = (
-            "the plant left the plan, as unstable motions do without feedback; track it with replay(..., "
-            'feedback="gains") or "springs", or check that the plan itself reaches it'
+            'the plant left the plan: compare the kinds of feedback, replay(..., feedback="gains"), "springs" and '
+            '"gains+springs", or check that the plan itself reaches it'
         )
     cure = beyond_reach(model, frame, point) or cure
     yield f"{called} is still {last:.3g} m at the end, {first:.3g} m at the start: {cure}"
