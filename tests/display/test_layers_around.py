@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -148,6 +149,14 @@ def test_a_scene_is_drawn_with_its_boxes() -> None:
     (hull,) = solids_around(obstacles_to_draw(solution))
     np.testing.assert_allclose(hull, box.points[0])
     assert approaches_of(solution) == []
+
+
+def test_the_ground_of_a_replay_is_no_plane_of_its_own() -> None:
+    """Its height is 0 to rounding; a second ground would hide what lies on it."""
+    rows = ((0.0, 0.0, 1.0, 2.8e-17), (0.0, 0.0, 1.0, -0.1))
+    solution: Any = SimpleNamespace(description=SimpleNamespace(planes=rows))
+    ((_, offset),) = tilted_planes(solution)
+    assert offset == -0.1
 
 
 def test_tilted_planes_a_simulator_lie_below_the_motion() -> None:

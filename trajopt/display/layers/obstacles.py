@@ -21,6 +21,7 @@ _LOOK: dict[str, Any] = {"opacity": 0.55}
 _ABOVE = 0.25  # height of upright cylinders above a motion, relative to the motion's height [-]
 _BESIDE = 0.06  # the same beside the path of a point in the plane, relative to the path's extent [-]
 _FAR = 2.0  # distance from a motion beyond which obstacles need not be in view, relative to its extent [-]
+_GROUND, _SAME = (0.0, 0.0, 1.0, 0.0), 1e-4  # coefficients of the ground, and their difference that counts as none
 _REACH = 0.15  # margin of planes around a motion, relative to its largest extent [-]
 
 
@@ -139,5 +140,9 @@ def corners_of_plane(points: Reals, normal: Reals, offset: float, size: float) -
 
 
 def tilted_planes(solution: Solution) -> list[tuple[Reals, float]]:
-    """Normal (3,) and offset [m] of each plane that contacts may touch, except the level one at height 0."""
-    return [(np.array(row[:3]), row[3]) for row in solution.description.planes if row != (0.0, 0.0, 1.0, 0.0)]
+    """Normal (3,) and offset [m] of each plane that contacts may touch, except the level one at height 0.
+
+    That is the ground, which is there already; a replay computes it from the feet, to rounding.
+    """
+    planes = [np.array(row) for row in solution.description.planes]
+    return [(row[:3], float(row[3])) for row in planes if np.abs(row - _GROUND).max() > _SAME]
