@@ -18,6 +18,7 @@ from trajopt import mpc
 from trajopt.errors import InvalidArgumentError
 from trajopt.mpc.estimator import DECLARE
 from trajopt.mpc.promises import biased, missed_goals, steady_differences
+from trajopt.mpc.report import OWN_MODEL
 from trajopt.problems import mpc as loops
 from trajopt.problems.mpc import arm
 from trajopt.problems.mpc.cart_pole import ERRORS, NEAR
@@ -290,6 +291,13 @@ def test_a_constant_difference_of_the_plant_names_what_estimates_it(tmp_path: Pa
     )
     right = mpc.simulate(slider.controller(), slider.moved, [0.0, 0.2], 4.0)
     assert right.biased == ""
+
+
+def test_contacts_of_another_kind_are_no_disturbance_of_a_gait_that_goes_well() -> None:
+    log = loops.load("quadruped-trot-mpc").simulate(0.3)
+    assert log.counts["failed"] == 0
+    assert log.plant != OWN_MODEL
+    assert log.biased == ""
 
 
 def test_explain_tells_errors_of_a_reference_that_moves_and_not_where_plans_end() -> None:

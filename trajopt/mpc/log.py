@@ -68,7 +68,8 @@ class ClosedLoop(ExplainsAttributes):
         kept: Value of `tracked` in a log from a file.
         missed: Coordinates whose planned ends do not come, and by how much; empty if plans come true.
         delay_compensated: Whether plans started from the state predicted for the end of the delay.
-        biased: Coordinates that change by more than the controller's model predicts, by the same amount all the time.
+        biased: Coordinates that change by more than the controller's model predicts, by the same amount all the time;
+            of a model with contacts only if steps failed.
         bias_cure: What estimates this; empty without it.
         estimated: Value and standard deviation (n, 2) of what the controller estimates at each step, by name: the
             parameters of `MPCOptions(estimate=...)`, and with `offset_free` the disturbance of each control [its unit].
