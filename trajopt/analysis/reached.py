@@ -98,7 +98,8 @@ def friction_use(motion: LeggedMotion, *, impulses: bool = False) -> float:
 def friction_words(motion: LeggedMotion) -> str:
     """Largest use of friction in text, such as "tangential at most 0.31 of the normal force, 0.4 at touch-downs"."""
     hit = friction_use(motion, impulses=True)
-    more = f", {hit:.3g} at touch-downs" if hit else ""  # soft ones have none
+    lands = any(np.isfinite(foot.impulses).any() for foot in motion.feet)
+    more = f", {hit:.3g} at touch-downs" if hit else ", without touch-downs, as they are soft" if lands else ""
     return f"tangential at most {friction_use(motion):.3g} of the normal force{more}"
 
 
