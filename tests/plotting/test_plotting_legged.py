@@ -921,3 +921,29 @@ def test_arguments_of_strip_and_com_are_checked(trot):
         plot_com(trot[0], sole=(0.1, 0.0))
     with pytest.raises(InvalidArgumentError, match=r"sole: expected shape \(2,\)"):
         plot_com(trot[0], sole=0.1)
+
+
+def test_a_motion_of_many_phases_has_more_pictures() -> None:
+    """By the height of the strip alone a trot of eight cycles has fewer, some of them standing."""
+    from tests.support.unsolved import solution_of
+    from trajopt.plotting import legged_summary, plot_summary
+
+    robot = trajopt.load_robot("go2")
+    stance = gaits.Stance.of(robot, ["FL_foot", "FR_foot", "RL_foot", "RR_foot"])
+    schedule = gaits.quadruped_trot(stance, step_length=0.1, step_height=0.05, cycles=8)
+    problem = gaits.gait_problem(robot, schedule)
+    long = solution_of(problem, *gaits.gait_guess(problem, schedule), SolverStatus.MAX_ITERATIONS)
+    assert legged_summary._fitting(long, 14.0) < 9 <= len(legged_motion(long).phases) // 2
+    figure = plot_summary(long)
+    drawn = [line for axes in figure.axes for line in axes.get_lines() if line.get_label() == "_com"]
+    assert len(drawn) == 9
+
+
+def test_a_step_below_left_and_right_feet_has_one_outline(trot):
+    """Outlines of both sections, one beside the other, looked like several steps."""
+    from trajopt.plotting.ground import draw_ground
+
+    axes = Figure().subplots()
+    section = np.array([[0.0, 0.0], [0.5, 0.0], [0.5, 0.1], [1.0, 0.1]])
+    draw_ground(axes, legged_motion(trot[0] if isinstance(trot, tuple) else trot), np.empty((0, 2)), [section, section])
+    assert len(hidden(axes, "_ground")) == 1

@@ -188,7 +188,8 @@ def test_the_report_gives_the_friction_use(name: str) -> None:
     assert friction_use(motion) == pytest.approx(largest, rel=1e-12)
     assert friction_use(motion, impulses=True) == pytest.approx(hardest, rel=1e-12)
     assert (hardest > 0.0) == (name == "quadruped-jump")
-    said = f"tangential at most {largest:.3g} of the normal force" + (hardest > 0.0) * f", {hardest:.3g} at touch-downs"
+    sudden = f"{hardest:.3g} at touch-downs" if hardest > 0.0 else "without touch-downs, as they are soft"
+    said = f"tangential at most {largest:.3g} of the normal force, {sudden}"
     assert problems.load(name, robot="small-quadruped").report(solution)["friction"].endswith(f"; {said}")
     assert f"  friction: {said} (mu = 0.7)" in solution.explain().splitlines()
 

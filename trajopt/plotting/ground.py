@@ -62,7 +62,8 @@ def draw_ground(axes: Axes, motion: LeggedMotion, footholds: Reals, sections: Se
     for i, section in enumerate(sections):
         across, up = np.maximum(section, [-np.inf, bottom]).T
         near = i == len(sections) - 1
-        axes.plot(across, up, color=GROUND, linewidth=1.2 if near else 0.6, zorder=1, label="_ground")
+        if near:  # a second outline beside it would look like a second step
+            axes.plot(across, up, color=GROUND, linewidth=1.2, zorder=1, label="_ground")
         axes.fill_between(across, up, bottom, color=EARTH, alpha=1.0 if near else 0.5, linewidth=0, zorder=0.5 * near,
                           label="_earth")  # fmt: skip
     if sections:

@@ -42,6 +42,7 @@ _FORCE = 0.7  # height of the forces of a foot below a motion in space [inch]
 _RISES = 1e-3  # rise of the reference of the centre of mass from which on a motion is to rise [m]
 _SWING = 1e-3  # rise from which on a foot without a schedule swings, and is not a finger that pushes [m]
 _FEWEST, _MOST = 3, 13  # smallest and largest number of pictures in a strip [-]
+_SMALL = 9  # largest number of pictures to which phases of a motion add, in a lower strip [-]
 
 
 def draw_legged(
@@ -66,7 +67,7 @@ def draw_legged(
         level = ground_level(legs) is not None
         top = level and winds(solution, legs)
         wide = SCREEN[0] - _TOP * top
-        count = _fitting(solution, wide) if frames is None else frames
+        count = max(_fitting(solution, wide), min(len(legs.phases) // 2, _SMALL)) if frames is None else frames
         tall = _STRIP if top else min(strip_height(solution, count, wide), _STRIP if level else _HIGH)
         motion, below = split(figure, 2, 1, height_ratios=[tall, SCREEN[1] - 0.6 - tall])
         if top:

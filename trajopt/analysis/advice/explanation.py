@@ -52,7 +52,7 @@ from trajopt.analysis.contradictions import FROM_START
 from trajopt.analysis.flight import flight_words
 from trajopt.analysis.gaps import infeasibility, no_motion
 from trajopt.analysis.moved import fallen_words, moved_words
-from trajopt.analysis.reached import friction_words, sunk_words
+from trajopt.analysis.reached import friction_words, low_words, sunk_words
 from trajopt.analysis.report import tipping_words, tips
 from trajopt.solution.batch import ERROR
 from trajopt.solution.record import SolverStatus
@@ -195,7 +195,8 @@ def _gait(solution: Solution) -> list[str]:
     limit = f" (mu = {coefficients.min():g})" if len(coefficients) else ""
     lines.append(f"  friction: {friction_words(motion)}{limit}")
     lines += [f"  {name}: {text}" for name, text in tipping_words(solution, motion).items()]
-    lines += sunk_words(rows) if solution.solver != REPLAY else fallen_words(solution, motion)
+    told = [*sunk_words(rows), *low_words(rows)]
+    lines += fallen_words(solution, motion) if solution.solver == REPLAY else told
     if tips(motion) and not motion.measured:
         lines.append("-> to keep the forces within the soles: gait_problem(..., limits=True), with SolverSQP")
     return lines
