@@ -84,12 +84,10 @@ def _arms(model: TaskModel) -> dict[str, tuple[slice, Reals, float]]:
     for each in model.constraints.constraints:
         residual = each.residual
         if isinstance(residual, PLACED) and each.soft is None and not model.state.parameters():
-            reach, place = (
-                farthest(model.state.model, str(residual.frame)),
-                model.layout.slices[f"{each.name}.reference"],
-            )
+            reach = farthest(model.state.model, str(residual.frame))
+            end = model.layout.slices[f"{each.name}.reference"].stop
             if reach is not None:
-                arms[each.name] = (slice(place.stop - 3, place.stop), *reach)
+                arms[each.name] = (slice(end - 3, end), *reach)
     return arms
 
 
