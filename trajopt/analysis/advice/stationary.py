@@ -25,14 +25,16 @@ def stationary(solution: Solution) -> str:
     steepest = f"dJ/du = {np.abs(slope).max(initial=0.0):.1g}"
     saved = float(np.max(np.abs(slope) * np.maximum(1.0, np.abs(solution.us)), initial=0.0))
     if saved <= STATIONARY * max(1.0, abs(solution.cost)):
-        gain = f"stationary ({steepest}), so more iterations do not lower its cost"
-    else:
-        left = _left(solution, slope)
-        if not left <= NEARLY * abs(solution.cost):
-            return ""
-        share = 100.0 * left / abs(solution.cost)
-        gain = f"feasible and nearly stationary: with {steepest} about {share:.1g} % of its cost can be saved nearby"
-    return f"the motion is {gain}: {more_guesses(solution)} as well"
+        lower = f"so more iterations do not lower its cost: {more_guesses(solution)} as well"
+        return f"the motion is stationary ({steepest}), {lower}"
+    left = _left(solution, slope)
+    if not left <= NEARLY * abs(solution.cost):
+        return ""
+    share = f"{100.0 * left / abs(solution.cost):.1g} %"
+    return (
+        f"the motion is feasible and nearly stationary: with {steepest} about {share} "
+        "of its cost can be saved nearby; to save it raise max_iterations, or go on with solver.solve(solution)"
+    )
 
 
 def _left(solution: Solution, slope: Reals) -> float:
