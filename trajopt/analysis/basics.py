@@ -68,17 +68,18 @@ def check_described(solution: Solution) -> None:
 
 
 def time_axis(solution: Solution) -> tuple[Reals, str]:
-    """Returns the time axis (T + 1,) and its label: times [s], or knot numbers if the problem has no times."""
+    """Returns the time axis (T + 1,) and its label: times [s], lengths of a path, or knot numbers without times."""
     times = solution.times
     if times is None:
         return np.arange(len(solution.xs), dtype=np.float64), "knot [-]"
-    return times, "time [s]"
+    unit = solution.description.step_unit
+    return times, "time [s]" if unit == "s" else f"path [{unit}]"
 
 
-def time_words(solution: Solution, knot: int, form: str = " ({:.3g} s)") -> str:
-    """Text for the time of a knot [s]; empty for knots without a time step."""
+def time_words(solution: Solution, knot: int, form: str = " ({:.3g} {})") -> str:
+    """Text for the time of a knot and its unit; empty for knots without a time step."""
     times = solution.times
-    return "" if times is None else form.format(times[knot])
+    return "" if times is None else form.format(times[knot], solution.description.step_unit)
 
 
 def runs(knots: Ints) -> str:

@@ -81,7 +81,7 @@ def moved_words(solution: Solution, motion: LeggedMotion | None = None) -> str:
     feet end where they began, the displacement is named that of the base.
     """
     moved = displacement(solution, motion)
-    duration = time_words(solution, -1, " in {:.2f} s")
+    duration = time_words(solution, -1, " in {:.2f} {}")
     if is_free_body(solution):
         x, y = np.round(solution.xs[-1, :2] - solution.xs[0, :2], 3) + 0.0
         return f"{x:+.3f} m along x, {y:+.3f} m along y{_turned(moved.turn)}{duration}{_fallen(moved)}"

@@ -77,7 +77,7 @@ def tipping_words(solution: Solution, motion: LeggedMotion) -> dict[str, str]:
         return {}
     foot, knot, margin, pressure, half = worst
     whose = "plan's" if motion.measured else "problem's"
-    where = f"{foot}, knot {knot}{time_words(solution, knot, ', {:.3g} s')}"
+    where = f"{foot}, knot {knot}{time_words(solution, knot, ', {:.3g} {}')}"
     if margin < -FLAT * motion.weight:
         return {
             "tipping": f"the centre of pressure leaves the {whose} sole ({where}): {1e3 * pressure:.1f} mm from its "

@@ -106,7 +106,7 @@ def _divided(problem: ShootingProblem, knots: Ints) -> ShootingProblem:
     from trajopt.shooting.problem import ShootingProblem
 
     running: list[Any] = [problem.running[t] for t in knots]
-    fine = ShootingProblem(problem.x0, running, problem.terminal)
+    fine = ShootingProblem(problem.x0, running, problem.terminal, step_unit=problem.step_unit)
     sources = np.append(knots, problem.T)
     fine.table.values[:] = problem.table.values[sources]
     return fine

@@ -9,7 +9,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.transforms import Bbox
 
 _SAME = 0.5  # overlap of two axes in the same column, relative to the wider one [-]
-_TIME = ("time [s]", "knot [-]")  # beginnings of the labels of time axes, see `time_axis`
+_TIME = ("time [s]", "path [", "knot [-]")  # beginnings of the labels of time axes, see `time_axis`
 
 
 class LinedUpLayout(ConstrainedLayoutEngine):

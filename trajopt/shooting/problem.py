@@ -10,7 +10,7 @@ import numpy.typing as npt
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.terminal import ActionModelTerminal
-from trajopt.checks import check_instance
+from trajopt.checks import check_instance, check_text
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import InvalidArgumentError
 from trajopt.objects.immutable import Immutable
@@ -56,6 +56,7 @@ class ShootingProblem(Immutable):
             SolverDDP, SolverFDDP, SolverBoxDDP and SolverBoxFDDP require "fixed".
         like: A problem whose parameter values it takes, of those that both have: from knot t those of knot t, from the
             end those of the end. With as many knots it takes the schedule, too. By default values are the models' own.
+        step_unit: Unit of time steps in texts, pictures and tables, such as "m" if `dt` is a part of a path's length.
 
     Attributes:
         schedule: Contact schedule that the parameters represent, used by reports; None for a problem that is not a
@@ -75,6 +76,7 @@ class ShootingProblem(Immutable):
         *,
         start: StartLike = "fixed",
         like: ShootingProblem | None = None,
+        step_unit: str = "s",
     ) -> None:
         self._running = as_list(running)
         self._terminal = ActionModelTerminal(terminal) if isinstance(terminal, CostStack) else terminal
@@ -91,6 +93,7 @@ class ShootingProblem(Immutable):
         self._evaluator: Evaluator | None = None
         self._unknowns: dict[str, Unknown] = {}
         self._freed: FreedProblem | None = None
+        self.step_unit = check_text("step_unit", step_unit, such_as="m")
         self.start_sum: Reals | None = None  # weights a (ndx,) of a sum a · dx_0 that stays as in the guess
         self.schedule: ContactSchedule | None = None
         if like is not None:
@@ -99,7 +102,8 @@ class ShootingProblem(Immutable):
 
     def __reduce__(self) -> tuple[Any, ...]:
         arguments = (self._x0, self._running, self._terminal, self._start, self._table.values)
-        return (_rebuild, arguments, {"schedule": self.schedule, "_unknowns": dict(self._unknowns)})
+        own = {"schedule": self.schedule, "_unknowns": dict(self._unknowns), "step_unit": self.step_unit}
+        return (_rebuild, arguments, own)
 
     @property
     def T(self) -> int:

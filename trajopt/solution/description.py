@@ -63,6 +63,7 @@ _KEPT = (
         "obstacles",
         "planes",
         "notes",
+        "step_unit",
     ),
 )
 """Attributes that a file stores."""
@@ -89,6 +90,7 @@ class Description:
         schedule: Contact schedule of a gait; None from a file.
         start: Start of the horizon, see `ShootingProblem.start`; "fixed" from a file.
         times: Time of each knot (T + 1,) [s]; None if the problem has no times.
+        step_unit: Unit of these times if they are no times, see `ShootingProblem`; "s" otherwise.
         coordinate_names: Name of each coordinate of a state (nx,).
         coordinate_units: Unit of each coordinate of a state (nx,).
         control_names: Name of each control (nu,).
@@ -148,6 +150,7 @@ class Description:
     schedule: Lazy[ContactSchedule | None] = Lazy(lambda d: d._problem.schedule)
     start: Lazy[Start] = Lazy(lambda d: d._problem.start)
     times: Lazy[Reals | None] = Lazy(lambda d: d._solved(lambda problem: problem.times))
+    step_unit: Lazy[str] = Lazy(lambda d: d._problem.step_unit)
     coordinate_names: Lazy[Names] = Lazy(lambda d: tuple(d.state.coordinate_names))
     coordinate_units: Lazy[Names] = Lazy(lambda d: coordinate_units(d.state))
     control_names: Lazy[Names] = Lazy(lambda d: inspection.controls(d._problem).names)
@@ -187,6 +190,7 @@ def _numbered(xs: Reals, us: Reals) -> dict[str, Any]:
     lines = tuple(Line(group=group, quantity=group, name=name, values=values) for group, name, values in columns)
     empty = [*("models", "items", "terminal_items", "spheres", "constraints", "constraint_names", "goals", "feet")]
     facts: dict[str, Any] = {"known": False, "touches": False, "start": "fixed", "values": {}, "constraint_units": {}}
+    facts["step_unit"] = "s"
     names = {"coordinate_names": states, "control_names": controls, "pose_goals": np.zeros((0, 3)), "lines": lines}
     units = {"coordinate_units": ("-",) * len(states), "control_units": ("-",) * len(controls)}
     return (
@@ -238,6 +242,7 @@ def completed(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **{name: value for name, value in fields.items() if name in _KEPT},
         "known": True,
+        "step_unit": fields.get("step_unit", "s"),
         "between": fields.get("between", ()),
         "step_error": fields.get("step_error"),
         "gaps": fields.get("gaps"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trajopt.analysis.basics import time_axis
 from trajopt.files import check_output_path, write_rows
 from trajopt.types import Reals
 
@@ -22,7 +23,7 @@ def write_csv(path: str | Path, solution: Solution) -> Path:
     """Writes one row per knot; see `Solution.to_csv`."""
     path = check_output_path(path, "path", (".csv",))
     times = solution.times
-    head = ["knot [-]", *([] if times is None else ["time [s]"])]
+    head = ["knot [-]", *([] if times is None else [time_axis(solution)[1]])]
     head += [f"{name} [{unit}]" for name, unit in zip(solution.coordinate_names, solution.coordinate_units)]
     head += [f"{name} [{unit}]" for name, unit in zip(solution.control_names, solution.control_units)]
     columns = {**_torques(solution), **_forces(solution)}
