@@ -87,6 +87,7 @@ def make(state, xs, us, *, names=None, units=None, lower=None, upper=None, times
         T=len(us),
         nu=nu,
         times=times,
+        step_unit="s",
         running=[knot] * len(us),
         terminal=knot,
         nc=0,

@@ -164,7 +164,7 @@ class Timed:
     """What lines on constraints ask of a solution; knot 3 is a touch-down."""
 
     times = np.array([0.0, 0.01, 0.02, 0.03, 0.03, 0.04])
-    description = SimpleNamespace(between=(), gaps=None)
+    description = SimpleNamespace(between=(), gaps=None, step_unit="s")
     status = SolverStatus.INFEASIBLE
 
 
