@@ -15,6 +15,7 @@ from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import InvalidArgumentError
 from trajopt.objects.immutable import Immutable
 from trajopt.shooting.at_rest import controls_at_rest
+from trajopt.shooting.chain import end_derivatives
 from trajopt.shooting.checks import (
     Start,
     StartLike,
@@ -344,7 +345,8 @@ class ShootingProblem(Immutable):
     def rollout_derivatives(self, us: npt.ArrayLike) -> tuple[Reals, Reals, Reals]:
         """States of `rollout`, and derivatives of the last one: by x0 (ndx, ndx), by each control (T, ndx, nu)."""
         xs = self.rollout(us)
-        return xs, *self.calc_diff(xs, us).end_derivatives()
+        d = self.calc_diff(xs, us)
+        return xs, *end_derivatives(d.Fx, d.Fu)
 
     def quasi_static(self, xs: npt.ArrayLike) -> Reals:
         """Controls (T, nu) that best hold each of the states (T, nx) at rest; velocities in `xs` count as zero."""

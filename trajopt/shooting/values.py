@@ -63,17 +63,6 @@ class ProblemDerivatives(ProblemValues):
     Cx: Reals
     Cu: Reals
 
-    def end_derivatives(self) -> tuple[Reals, Reals]:
-        """Derivatives of the last state by the first one (ndx, ndx) and by each control (T, ndx, nu).
-
-        They chain Fx and Fu, and are those of a trajectory without gaps, such as a rollout; in tangent spaces.
-        """
-        by_state, by_controls = np.eye(self.Lx.shape[1]), np.empty_like(self.Fu)
-        for t in range(len(self.Fx) - 1, -1, -1):
-            by_controls[t] = by_state @ self.Fu[t]
-            by_state = by_state @ self.Fx[t]
-        return by_state, by_controls
-
 
 def values_of(e: Evaluator) -> dict[str, Any]:
     """The fields of `ProblemValues`, copied from an evaluator after an expansion."""
