@@ -103,8 +103,8 @@ class ShootingProblem(Immutable):
 
     def __reduce__(self) -> tuple[Any, ...]:
         arguments = (self._x0, self._running, self._terminal, self._start, self._table.values)
-        own = {"schedule": self.schedule, "_unknowns": dict(self._unknowns), "step_unit": self.step_unit}
-        return (_rebuild, arguments, own)
+        kept = {"schedule": self.schedule, "_unknowns": dict(self._unknowns), "step_unit": self.step_unit}
+        return (_rebuild, arguments, kept)
 
     @property
     def T(self) -> int:
@@ -320,13 +320,11 @@ class ShootingProblem(Immutable):
 
     def _own_evaluator(self) -> Evaluator:
         """Evaluator of this problem's own methods; each solver has another one."""
-        if self._evaluator is None:
-            self._evaluator = Evaluator(self)
+        self._evaluator = self._evaluator or Evaluator(self)
         return self._evaluator
 
     def _expanded(self, xs: Any, us: Any) -> Evaluator:
-        states, controls = self.check_guess(xs, us)
-        e = self._own_evaluator()
+        e, (states, controls) = self._own_evaluator(), self.check_guess(xs, us)
         e.xs[:], e.us[:] = states, controls
         e.expand(self._x0 if self._start == "fixed" else None)
         e.check_finite()
@@ -344,8 +342,7 @@ class ShootingProblem(Immutable):
 
     def rollout_derivatives(self, us: npt.ArrayLike) -> tuple[Reals, Reals, Reals]:
         """States of `rollout`, and derivatives of the last one: by x0 (ndx, ndx), by each control (T, ndx, nu)."""
-        xs = self.rollout(us)
-        d = self.calc_diff(xs, us)
+        d = self.calc_diff(xs := self.rollout(us), us)
         return xs, *end_derivatives(d.Fx, d.Fu)
 
     def quasi_static(self, xs: npt.ArrayLike) -> Reals:
