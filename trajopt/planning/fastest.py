@@ -13,8 +13,8 @@ from trajopt.retiming import JointPath, RetimedPath, retime
 from trajopt.robots import Robot
 from trajopt.types import Reals
 
-CANDIDATES = 3  # paths that are made smooth and retimed, of those that promise the shortest motions [-]
-ROUGH = 50  # most intervals of their motions; the fastest is retimed again [-]
+CANDIDATES = 2  # paths that are made smooth and retimed, of those that promise the shortest motions [-]
+ROUGH = 30  # most intervals of their motions; the fastest is retimed again [-]
 
 
 @dataclass(kw_only=True)

@@ -20,7 +20,7 @@ from trajopt.robots import Robot, Scene
 from trajopt.types import Reals
 
 FEWEST, MOST = 3, 20  # searches where their number is not given [-]
-BUDGET = 50_000  # checks after which no further search begins then, half a second for an arm among boxes [-]
+BUDGET = 40_000  # checks after which no further search begins then, 0.4 s for an arm among boxes [-]
 EFFORT = 2_000  # least number of checks of each further path; more if the first path needed more [-]
 
 
@@ -64,7 +64,7 @@ def plan(
         frame: Name of the frame that the goal places.
         margin: Least distance from obstacles, and of links from each other, there at most 0.01 m if there are any [m].
         paths: Number of searches, of which the best path is kept, >= 1 [-]; more of them find a shorter motion. By
-            default 3, and up to 20 while all of them together need less than 50,000 checks, about half a second.
+            default 3, and up to 20 while all of them together need less than 40,000 checks, about 0.4 s.
         seed: Seed of the searches, >= 0.
         time_limit: Time of all searches, > 0 [s]. Searches after the first end earlier where they need more checks than
             the first.
