@@ -288,6 +288,25 @@ def test_a_reference_before_its_name_is_refused() -> None:
         controller().follow(support.target, "hand.reference")  # type: ignore[arg-type]
 
 
+def test_a_reference_of_the_end_alone_is_followed_with_runge_kutta_steps() -> None:
+    """Its name is that of no running knot."""
+    state = trajopt.StateVector(2, names=["q", "v"])
+
+    class Mass(trajopt.DifferentialActionModelSymbolic):
+        def acceleration(self, x: SX, u: SX) -> SX:
+            return u
+
+    motion = trajopt.ResidualModelState(state)
+    costs = trajopt.CostStack(state).add("goal", motion, 1.0).add("effort", trajopt.ResidualModelControl(state), 1e-3)
+    knot = trajopt.IntegratedActionModelRK4(Mass(state, 1, costs), dt=0.2)
+    problem = trajopt.ShootingProblem([0.0, 0.0], [knot] * 4, trajopt.CostStack(state).add("end", motion, 100.0))
+    controller = mpc.MPCController(problem, options=mpc.MPCOptions(dt=0.1))
+    controller.follow("end.reference", lambda t: [0.5, 0.0])
+    log = mpc.simulate(controller, None, problem.x0, 0.5)
+    assert np.all(log.statuses == "solved")
+    assert log.xs[-1, 0] > 0.1
+
+
 @pytest.mark.parametrize("delay", [0.0, 0.05])
 def test_errors_are_those_at_the_samples_also_with_runge_kutta_steps(delay: float) -> None:
     """Costs of such steps compare with the reference in the middle of the step, .1 s and 5 cm ahead."""

@@ -135,11 +135,10 @@ class Window:
 
     def first_row(self, t: float) -> Reals:
         """Parameters of the first knot, with references at its begin t [s], also of costs in the middle of its step."""
-        row = self._problem.table.values[0].copy()
+        row, slices = self._problem.table.values[0].copy(), self._problem.kinds[0].layout.slices
         for name, reference in self._references.items():
-            if self._offsets[name][0] > 0.0:
-                (columns,) = (place[1] for place in self._problem.table.places(name, [0]))
-                row[columns] = reference.at(np.array([t]))[0]
+            if self._offsets[name][0] > 0.0 and name in slices:  # some exist at the end alone
+                row[slices[name]] = reference.at(np.array([t]))[0]
         return row
 
     def _offsets_of(self, name: str) -> Reals:
