@@ -55,7 +55,8 @@ def test_a_trailer_in_a_bay_is_solved_by_the_second_method() -> None:
 
 @pytest.mark.parametrize("T", [30, 40, 60])
 def test_a_rocket_that_rollouts_do_not_land_is_solved_along_lines(T: int) -> None:
-    solution = SolverSQP(rocket(T)).solve()
+    problem = rocket(T)
+    solution = SolverSQP(problem).solve(np.tile(problem.x0, (T + 1, 1)))
     assert solution.converged
     assert methods(solution) == ["policy", "linear"]
     assert solution.iterations <= 80
