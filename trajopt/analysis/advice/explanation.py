@@ -270,10 +270,12 @@ def _cut_short(solution: Solution, constraints: Sequence[ConstraintRows], looser
     relaxed = opposed(solution, constraints)
     if relaxed and nearly_met(constraints) and not known:
         advice += [f"constraints are still violated, {relaxed}: more iterations may meet them", *more, *looser]
+    elif relaxed and more:  # the rows need not exclude each other
+        advice += [*more, *looser]
     elif relaxed:
         time = more_time(solution, ", or ", "") if time_may_help(constraints) else ""
         rest = "" if far else f"{time}; otherwise start closer to a motion that meets them"
-        advice += [*more, *looser, f"constraints are still violated, {relaxed}{rest}"]
+        advice += [*looser, f"constraints are still violated, {relaxed}{rest}"]
     elif status is SolverStatus.MAX_ITERATIONS and (stays := stationary(solution)):
         return [*advice, stays, *looser]
     else:
