@@ -169,10 +169,10 @@ class Workspace:
     def is_nearly_optimal(self, run: SQPProgress) -> bool:
         """Whether the trajectory keeps all rows, some at their bounds, and a program with hard rows promises little.
 
-        Rollouts would leave such a trajectory, as their merit does not know the multipliers.
+        Rollouts would leave such a trajectory where the multipliers are not known.
         """
         e, kept = self.evaluator, max(run.gap, run.violation) < self.options.feasibility
-        if not (kept and self.rows.any_at_bounds(e.c, self.options.feasibility * run.units.rows)):
+        if run.multipliers or not (kept and self.rows.any_at_bounds(e.c, self.options.feasibility * run.units.rows)):
             return False
         step = self.model.solve(run, None, exact=False)
         slope = Merit(self.rows, run.scale).slope(e, step)

@@ -50,7 +50,7 @@ def test_a_warm_start_from_the_solution_takes_at_most_two_iterations(name: str, 
 
 @pytest.mark.parametrize("name", list(ocp_problems.PROBLEMS))
 def test_states_and_controls_of_a_solution_are_not_left(name: str) -> None:
-    """Without multipliers a rollout ends at another optimum of "obstacles", and of a throw at one of 1.17 times the cost."""
+    """Multipliers are not known; a rollout ended at another optimum of "obstacles"."""
     solution = solved(name)
     again = SolverSQP(known(name).problem).solve(solution.xs, solution.us)
     assert again.converged
