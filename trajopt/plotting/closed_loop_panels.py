@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +22,7 @@ IDLE = 0.01
 _MOST = 5  # largest number of obstacles in the panel of distances [-]
 _AND = " and "
 _LINKS = "links of the robot"
+_NUMBER = re.compile(r"_\d+$")
 _NEAR = 8.0  # largest distance that is drawn, relative to the largest margin [-]
 
 
@@ -34,17 +37,18 @@ def distance_panels(motion: Solution) -> list[list[Line]]:
     """
     if motion.robot is None:
         return []
-    links = set(motion.robot.collision_shapes.names) if any(r.bodies for r in constraint_rows(motion)) else set()
-    lines = [line for rows in constraint_rows(motion) if rows.bodies for line in _distances(rows, links)]
+    frames = motion.robot.frame_names
+    lines = [line for rows in constraint_rows(motion) if rows.bodies for line in _distances(rows, frames)]
     lines = [line for line in lines if line.name != _LINKS] or lines
     lines.sort(key=lambda line: float(np.nanmin(line.values)))
     return [lines[:_MOST]] if lines else []
 
 
-def _distances(rows: ConstraintRows, links: set[str]) -> list[Line]:
+def _distances(rows: ConstraintRows, frames: Sequence[str]) -> list[Line]:
     """Least distance from each obstacle, and between links, with the margin of the constraint."""
     others = np.array([[words.rpartition(_AND)[2] for words in each] for each in rows.bodies])
-    others = np.where(np.isin(others, list(links)), _LINKS, others)
+    links = [other for other in np.unique(others) if _NUMBER.sub("", other) in frames]  # see `CollisionShapes.names`
+    others = np.where(np.isin(others, links), _LINKS, others)
     lines = []
     for name in np.unique(others[others != ""]):
         mine = (others == name) & np.isfinite(rows.values)

@@ -141,8 +141,8 @@ def _head(axes: Axes, tracked: Tracked) -> None:
     unit = f" {tracked.unit}" if tracked.unit else ""
     note = f"{tracked.measure} {_rms(errors):.3g}{unit} rms, {np.nanmax(errors, initial=0.0):.3g}{unit} at most"
     single = tracked.labels[0] if len(tracked.labels) == 1 and not tracked.name.endswith(tracked.labels) else ""
-    axes.set_title(f"{tracked.name} {single}".rstrip())
-    axes.set_title(note, loc="right", fontweight="normal", fontsize=8)
+    title = axes.set_title(f"{tracked.name} {single}".rstrip())
+    axes.annotate(note, (1.0, 0.0), (8, 0), xycoords=title, textcoords="offset points", fontsize=8, va="bottom")
 
 
 def _rms(values: Reals) -> float:
