@@ -246,3 +246,20 @@ def test_forces_count_relative_to_the_largest_one() -> None:
     (found,) = swing(rows, [[0.3], [1.0]], (0.28, 0.1)).description.between
     assert found.excess == pytest.approx(0.1 * np.sin(0.5) - 0.02 * np.cos(0.5), abs=1e-4)
     assert swing(rows, [[0.3], [60.0]], (0.28, 0.1)).description.between == ()
+
+
+def test_the_worst_is_the_largest_relative_to_its_bound() -> None:
+    """v = cos(t - 0.25) exceeds its bound by 3 %, and 100 (1 + v), a larger number, its own by 1.6 %."""
+    start, bound = (-np.sin(0.25), np.cos(0.25)), np.cos(0.25) + 1e-4
+    speed = trajopt.ResidualModelSymbolic(STATE, lambda x: x[1], unit="m/s")
+    power = trajopt.ResidualModelSymbolic(STATE, lambda x: 100.0 * (1.0 + x[1]), unit="kW")
+    rows = trajopt.ConstraintStack(STATE).add("power", power, upper=100.0 * (1.0 + bound))
+    rows.add("speed", speed, upper=bound)
+    solution = swing(rows, [[0.0]] * 3, start)
+    assert [each.size for each in solution.description.between] == ["0.031 m/s", "3.1 kW"]
+    assert "between 0 and 1 speed is violated by 0.031 m/s" in constraints_report(solution)["constraints"]
+    text = solution.explain()
+    assert text.index("'speed' is violated") < text.index("'power' is violated")
+    both = trajopt.ResidualModelSymbolic(STATE, lambda x: ca.vertcat(100.0 * (1.0 + x[1]), x[1]), names=["P", "v"])
+    limits = trajopt.ConstraintStack(STATE).add("both", both, upper=[100.0 * (1.0 + bound), bound], lower=-np.inf)
+    assert [each.row for each in swing(limits, [[0.0]] * 3, start).description.between] == ["v"]

@@ -263,6 +263,24 @@ def test_a_vector_is_estimated_by_its_elements(deviation: Any, tmp_path: Path) -
     log.plot(tmp_path / "log.png")
 
 
+def test_estimates_are_drawn_over_time_with_their_deviations() -> None:
+    log = blown(True, estimate={"wind": 1.0}, offset_free=False)
+    axes = next(each for each in log.plot_controls().axes if each.get_ylabel() == "estimate")
+    assert axes.get_title(loc="left") == "wind ± one standard deviation"
+    for name, values in log.estimated.items():
+        (line,) = (each for each in axes.lines if each.get_label() == name)
+        np.testing.assert_array_equal(line.get_ydata()[:-1], values[:, 0])
+    assert [each.get_label() for each in axes.collections] == ["_deviation"] * 2
+    value, deviation = log.estimated["wind[1]"].T
+    box = axes.collections[1].get_datalim(axes.transData)
+    np.testing.assert_allclose([box.y0, box.y1], [np.min(value - deviation), np.max(value + deviation)])
+    low, high = axes.get_ylim()
+    assert low <= np.min(value)
+    assert low <= value[-1] - deviation[-1]
+    assert high < 1.0  # the first deviations, of 1 N, would hide the rest
+    assert "estimate" not in [each.get_ylabel() for each in blown(False).plot_controls().axes]
+
+
 def test_deviations_of_a_vector_that_do_not_fit_are_refused() -> None:
     with pytest.raises(InvalidArgumentError, match=r"estimate\['wind'\]: .* one for each of 2 elements, got 3"):
         blown(True, estimate={"wind": (1.0, 1.0, 1.0)})

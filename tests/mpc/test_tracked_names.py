@@ -60,7 +60,7 @@ def test_a_constant_reference_of_zero_is_no_target_beside_one_that_moves() -> No
     assert "speed" not in words
     assert shown(speed)["speed"].startswith("from a constant reference 0.2")
     figure = dataclasses.replace(log, kept=(place, speed)).plot_tracking()
-    notes = [axes.get_title(loc="right") for axes in figure.axes]
+    notes = [axes.texts[0].get_text() for axes in figure.axes]
     assert [note.partition(" 0")[0] for note in notes] == ["error", "from a constant reference"]
 
 

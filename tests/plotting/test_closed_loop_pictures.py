@@ -14,7 +14,7 @@ from tests.mpc.slider import controller
 from tests.support.unsolved import solution_of
 from trajopt import mpc, planar
 from trajopt.analysis.vehicles import outlines_of, vehicle_of
-from trajopt.plotting.closed_loops import plot_closed_loop
+from trajopt.plotting.closed_loops import plot_closed_loop, plot_tracking
 from trajopt.plotting.scene import scene_of
 from trajopt.plotting.window import new_figure
 
@@ -48,6 +48,17 @@ def test_the_heading_tells_that_plans_do_not_come_true() -> None:
     assert "does not come" not in plot_closed_loop(log).get_suptitle()
     missed = plot_closed_loop(dataclasses.replace(log, missed="q by 1 m")).get_suptitle()
     assert missed.splitlines()[1] == "the plant does not come where plans end, it misses q by 1 m"
+
+
+@pytest.mark.parametrize("width", [5.0, 8.0])
+def test_errors_are_written_beside_the_name_of_what_is_tracked(drive: mpc.ClosedLoop, width: float) -> None:
+    figure = plot_tracking(drive, figure=new_figure(width, 4.0, apart=True))
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        name, note = (text.get_window_extent() for text in (axes._left_title, axes.texts[0]))
+        assert "rms" in axes.texts[0].get_text()
+        assert note.x0 > name.x1 > name.x0
+        assert abs(note.y0 - name.y0) < 3.0
 
 
 @pytest.mark.parametrize("size", [(9.0, 4.0), (4.0, 9.0), (5.0, 5.0)])

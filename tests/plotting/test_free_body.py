@@ -11,14 +11,18 @@ import pytest
 from matplotlib.text import Text
 
 import trajopt
-from trajopt.analysis.legs import is_legged
+from trajopt.analysis.legs import is_legged, legged_motion
+from trajopt.analysis.moved import displacement, fallen_words, moved_words
 from trajopt.analysis.skeleton import skeleton_of
 from trajopt.articulations import ArticulationBuilder
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting import plot_pages, plot_strip, plot_summary
+from trajopt.plotting import plot_motion, plot_pages, plot_strip, plot_summary
 from trajopt.plotting.film import film_of
+from trajopt.plotting.ground import draw_planes
+from trajopt.plotting.scene import scene_of
 from trajopt.plotting.stage import FilmStage
 from trajopt.plotting.style import RAMP
+from trajopt.plotting.window import new_figure
 from trajopt.simulator import ActionModelSimulator, MDPContact, Simulator
 from trajopt.solvers import SolverFDDP
 
@@ -112,3 +116,44 @@ def test_a_film_of_a_free_body_has_no_dot_at_the_origin(dropped: trajopt.Solutio
 def test_obstacles_that_are_no_numbers_are_refused(dropped: trajopt.Solution) -> None:
     with pytest.raises(InvalidArgumentError, match="obstacles: expected"):
         plot_summary(dropped, obstacles=casadi.SX.sym("x"))
+
+
+def thrown(sideways: float) -> trajopt.Solution:
+    """A ball that is thrown against a wall at x = 0.6 m, falls to the floor and rolls."""
+    builder = ArticulationBuilder()
+    builder.add_sphere(builder.add_link("ball"), 0.06)
+    builder.add_free("world", "ball")
+    ball = builder.build("ball")
+    surfaces = {"floor": (0.0, 0.0, 1.0, 0.0), "wall": (-1.0, 0.0, 0.0, 0.6)}
+    contacts = [MDPContact("ball", radius=0.06, surface=each, name=name) for name, each in surfaces.items()]
+    x0 = np.r_[0.0, 0.0, 0.3, 0.0, 0.0, 0.0, 1.0, 3.0, sideways, 0.4, 0.0, 0.0, 0.0]
+    return Simulator(ball, contacts).rollout(x0, steps=90, dt=5e-3).solution()
+
+
+def test_a_ball_that_rolls_does_not_tip_over() -> None:
+    motion = thrown(0.2)
+    assert displacement(motion).tips_over  # its z axis ends far from the vertical
+    assert "tipped" not in moved_words(motion)
+    assert "fell" not in moved_words(motion)
+    assert fallen_words(motion, legged_motion(motion)) == []
+
+
+@pytest.mark.parametrize("sideways", [0.0, 0.2])
+def test_walls_of_a_simulator_are_drawn(sideways: float) -> None:
+    """In the plane of the motion as ground beyond x = 0.6 m, in space as a face at x = 0.6 m."""
+    faces = [each for each in plot_motion(thrown(sideways)).axes[0].get_children() if each.get_label() == "_ground"]
+    corners = [each.get_xy()[:-1] if sideways == 0.0 else np.array(each._faces).reshape(-1, 3) for each in faces]
+    wall, floor = sorted(corners, key=lambda each: -each[:, 0].min())
+    assert wall[:, 0].min() == pytest.approx(0.6)
+    assert (wall[:, 0].max() > 5.0) if sideways == 0.0 else wall[:, 0].max() == pytest.approx(0.6)
+    assert floor[:, -1].max() == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_wall_beside_the_motion_is_not_drawn() -> None:
+    """It would hang beside the box of the axes, and a plane view has it only where it is seen edge on."""
+    points = np.random.default_rng(0).uniform(size=(9, 1, 3))
+    scene = scene_of(new_figure(5.0, 5.0, apart=True), points, np.zeros((0, 3)), None)
+    draw_planes(scene, [(-1.0, 0.0, 0.0, 9.0), (0.0, 0.0, -1.0, 9.0)])
+    assert "_ground" not in [each.get_label() for each in scene.axes.get_children()]
+    draw_planes(scene, [(-1.0, 0.0, 0.0, 0.5), (0.0, 0.0, 1.0, 9.0)])
+    assert [each.get_label() for each in scene.axes.get_children()].count("_ground") == 2

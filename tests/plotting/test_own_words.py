@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -53,6 +54,15 @@ def test_a_closed_loop_shows_the_distance_from_an_obstacle_with_its_margin() -> 
     assert line.name == "ball"
     assert line.least is not None
     assert np.all(line.least[:4] == 0.02)
+
+
+def test_a_loaded_closed_loop_shows_the_same_distance(tmp_path: Path) -> None:
+    """The robot of a file has no meshes, to which no shapes can be fitted."""
+    motion = beside_a_ball()
+    motion.save(tmp_path / "beside.npz")
+    ((line,),), ((loaded,),) = distance_panels(motion), distance_panels(Solution.load(tmp_path / "beside.npz"))
+    assert loaded.name == line.name == "ball"
+    np.testing.assert_array_equal(loaded.values, line.values)
 
 
 def test_motors_that_hardly_act_are_named_and_the_others_say_their_share_of_a_limit(

@@ -9,7 +9,8 @@ import pytest
 
 from tests.simulator.bodies import simulator, state
 from tests.support.slow_twin import directions
-from trajopt import ActuationModelMatrix, ConstraintStack, CostStack, ShootingProblem
+from trajopt import ActuationModelMatrix, ConstraintStack, CostStack, ShootingProblem, StateMultibody
+from trajopt.articulations import ArticulationBuilder
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels import Program
 from trajopt.model.programs import outputs_at
@@ -19,7 +20,7 @@ from trajopt.residuals import (
     ResidualModelJointAcceleration,
     ResidualModelState,
 )
-from trajopt.simulator import ActionModelSimulator, Simulator
+from trajopt.simulator import ActionModelSimulator, MDPContact, Simulator
 from trajopt.solvers import SolverBoxDDP, SolverBoxFDDP, SolverDDP, SolverFDDP, SolverSQP
 
 DT = 5e-3
@@ -97,6 +98,28 @@ def test_derivatives_of_a_rollout_match_central_differences(mode: str) -> None:
         ends = [problem.rollout(us + sign * du)[-1] for sign in (-1, 1)]
         slope = sim.state.difference(*ends) / (2 * h)
         np.testing.assert_allclose(by_us[t, :, 2], slope, rtol=0, atol=5e-5 * np.abs(by_us).max())
+
+
+def test_rows_of_a_rollouts_derivatives_are_in_the_axes_of_the_end() -> None:
+    """A ball that rolls: its rotation at the end turns the rows into the place along the world's axes."""
+    builder = ArticulationBuilder()
+    builder.add_sphere(builder.add_link("ball"), 0.1)
+    builder.add_free("world", "ball")
+    ball = builder.build("ball")
+    contact = MDPContact("ball", radius=0.1, surface=(0.0, 0.0, 1.0, 0.0), friction=0.5)
+    step = ActionModelSimulator(Simulator(ball, [contact], "BACKWARD_RK1F"), CostStack(StateMultibody(ball)), dt=4e-3)
+    x0, us = np.r_[0.0, 0.0, 0.1, 0.0, 0.0, 0.0, 1.0, 1.0, 0.4, 0.0, -4.0, 10.0, 0.0], np.zeros((50, step.nu))
+    problem = ShootingProblem(x0, [step] * 50, CostStack(step.state))
+    xs, by_x0, _ = problem.rollout_derivatives(us)
+    turned = ball.placement(xs[-1, :7], "ball")[:3, :3] @ by_x0[:3, 6]
+    ends = []
+    for v in (-1e-5, 1e-5):
+        problem.x0 = x0 + v * np.eye(13)[7]
+        ends.append(problem.rollout(us)[-1, :3])
+    moved = (ends[1] - ends[0]) / 2e-5
+    assert moved[0] > 0.1
+    np.testing.assert_allclose(turned, moved, rtol=0, atol=1e-4)
+    assert np.abs(by_x0[:3, 6] - moved).max() > 0.1
 
 
 def test_calc_and_calc_diff_run_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -318,6 +318,30 @@ def test_converged_rows_that_cost_much_more_than_the_median_are_counted() -> Non
     assert "dear" not in replace(dear, status=status).report()
 
 
+def test_a_converged_row_that_costs_more_than_both_beside_it_is_named() -> None:
+    """In the order of the number that varies; at an end, with two numbers or without convergence there is no peak."""
+    solver = SolverSQP(problems.load("pendulum-limits", T=40).problem)
+    angles = np.array([0.0, 0.1, 0.05, 0.15])
+    few = solver.solve_batch(x0=angles[:, None] * [1.0, 0.0])
+    assert few.converged.all()
+    assert "peak" not in few.report()
+    peaked = replace(few, cost=np.array([1.0, 1.0, 1.25, 1.1]))  # in order 1, 1.25, 1, 1.1
+    assert peaked.report()["peak"] == (
+        "row 2 costs 20 % more than rows 0 and 1 on both sides of its x0[0], maybe a poor optimum; "
+        "solver.solve(starts=8) with its values tries other guesses"
+    )
+    assert f"  peak        {peaked.report()['peak']}" in repr(peaked).splitlines()
+    for costs in ([1.0, 1.2, 1.1, 1.3], [1.3, 1.1, 1.2, 1.0], [1.0, 1.0, 1.01, 1.0], [1.3, 1.1, 1.0, 1.4]):
+        assert "peak" not in replace(few, cost=np.array(costs)).report()
+    status = few.status.copy()
+    status[2] = "MAX_ITERATIONS"
+    assert "peak" not in replace(peaked, status=status).report()
+    two = few.x0.copy()
+    two[:, 1] = [0.0, 0.1, 0.2, 0.3]
+    assert "peak" not in replace(peaked, x0=two).report()
+    assert "peak" not in peaked[:2].report()
+
+
 def test_a_table_and_a_picture(tmp_path: Path) -> None:
     solutions = SolverDDP(problems.load("pendulum", T=30).problem).solve_batch(starts(5))
     table = solutions.table()

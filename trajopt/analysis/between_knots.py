@@ -77,6 +77,8 @@ class ViolatedBetween:
 def violated_between(solution: Solution, problem: ShootingProblem) -> tuple[ViolatedBetween, ...]:
     """Hard inequalities that hold at knots and are violated between them, the worst step of each constraint.
 
+    The worst is the largest excess relative to the bound, see `PART`, as units differ; so is the order of constraints.
+
     Rows are those of the knot before, at states of the model within its step, or on the geodesic to the next state
     where the next state does not follow from the step. Controls are held, but for those on which neither the motion nor
     an equation depends, such as those of a separating line, which change linearly to the next knot.
@@ -108,29 +110,29 @@ def _found(
     if not chosen:
         return ()
     middle = [_excesses(problem, within, share, auxiliary, [rows for rows, _, _ in chosen]) for share in (*SHARES, 1.0)]
-    found = []
+    found: list[tuple[float, ViolatedBetween]] = []
     for i, (rows, of_states, of_controls) in enumerate(chosen):
         ends = np.maximum(rows.violations[:-1].max(axis=1), np.where(of_states, middle[-1][i][0], 0.0).max(axis=1))
         excesses = [np.where(of_states | of_controls, each[i][0], 0.0) for each in middle[:-1]]
         excesses.append(np.where(of_controls, middle[-1][i][0], 0.0))
-        beyond = np.array(excesses) - ends[:, None] - _negligible(rows)
+        negligible = _negligible(rows)
+        beyond = (np.array(excesses) - ends[:, None]) / negligible
         share, knot, row = (int(k) for k in np.unravel_index(np.argmax(beyond), beyond.shape))
-        if beyond[share, knot, row] > 0.0:
+        if beyond[share, knot, row] > 1.0:
             bodies = middle[share][i][1]
             least = float(rows.lower[knot, row]) if _apart(problem, rows.name) else 0.0
-            found.append(
-                ViolatedBetween(
-                    name=rows.name,
-                    row=bodies[knot][row] if bodies else rows.rows[row] if len(rows.rows) > 1 else "",
-                    unit=rows.units[row],
-                    knot=knot,
-                    excess=float(excesses[share][knot, row]),
-                    margin=max(least, 0.0),
-                    coordinate=rows.coordinates[row] >= 0,
-                    stages=may_have_stages(problem.running[knot]),
-                )
+            each = ViolatedBetween(
+                name=rows.name,
+                row=bodies[knot][row] if bodies else rows.rows[row] if len(rows.rows) > 1 else "",
+                unit=rows.units[row],
+                knot=knot,
+                excess=float(excesses[share][knot, row]),
+                margin=max(least, 0.0),
+                coordinate=rows.coordinates[row] >= 0,
+                stages=may_have_stages(problem.running[knot]),
             )
-    return tuple(sorted(found, key=lambda each: -each.excess))
+            found.append((each.excess / negligible[knot, row], each))
+    return tuple(each for _, each in sorted(found, key=lambda item: -item[0]))
 
 
 def _apart(problem: ShootingProblem, name: str) -> bool:

@@ -77,14 +77,15 @@ def moved_words(solution: Solution, motion: LeggedMotion | None = None) -> str:
     """Returns the displacement of the base in text: forward and to the left of its first heading, turn, and fall.
 
     For example "+0.300 m forward, +0.000 m to the left, turned 90° left in 1.20 s". Turns below half a degree are left
-    out. A single free body has no front: "+0.654 m along x, +0.117 m along y in 3.00 s" is in the world's axes. If all
-    feet end where they began, the displacement is named that of the base.
+    out. A single free body has no front: "+0.654 m along x, +0.117 m along y in 3.00 s" is in the world's axes. It may
+    roll, or rest on any side, which is no fall. If all feet end where they began, the displacement is named that of the
+    base.
     """
     moved = displacement(solution, motion)
     duration = time_words(solution, -1, " in {:.2f} {}")
     if is_free_body(solution):
         x, y = np.round(solution.xs[-1, :2] - solution.xs[0, :2], 3) + 0.0
-        return f"{x:+.3f} m along x, {y:+.3f} m along y{_turned(moved.turn)}{duration}{_fallen(moved)}"
+        return f"{x:+.3f} m along x, {y:+.3f} m along y{_turned(moved.turn)}{duration}"
     step = np.round(moved.step, 3) + 0.0  # no -0.000
     on_spot = np.abs(step[:2]).max() > _THERE and _stays(legged_motion(solution) if motion is None else motion)
     whose = " (base; the feet stay)" if on_spot else ""
@@ -95,7 +96,7 @@ def moved_words(solution: Solution, motion: LeggedMotion | None = None) -> str:
 def fallen_words(solution: Solution, motion: LeggedMotion) -> list[str]:
     """Advice for a replay whose robot tips over or sinks to the ground; empty for one that stays upright."""
     moved = displacement(solution, motion)
-    if not (moved.tips_over or moved.falls):
+    if is_free_body(solution) or not (moved.tips_over or moved.falls):
         return []
     return [
         "-> the robot fell, so lines about feet, limits and goals are those of the fall: compare the kinds of "

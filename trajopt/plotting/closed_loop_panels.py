@@ -1,7 +1,9 @@
-"""Panels of a closed loop: distances from obstacles, and controls with their share of the limits."""
+"""Panels of a closed loop: distances from obstacles, estimates, and controls with their share of the limits."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,17 +11,23 @@ import numpy as np
 from trajopt.analysis.constraints import ConstraintRows, constraint_rows
 from trajopt.analysis.lines import Line
 from trajopt.plotting.controls import control_panels
+from trajopt.plotting.style import line_look
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from trajopt.mpc.log import ClosedLoop
+
 IDLE = 0.01
 """Share of their limits below which controls have no panel if others reach more [-]."""
 _MOST = 5  # largest number of obstacles in the panel of distances [-]
 _AND = " and "
+_ESTIMATE, _FORCES = "estimate", "disturbance of "
+_MOST_ESTIMATES = 3  # largest number of panels of estimates [-]
 _LINKS = "links of the robot"
+_NUMBER = re.compile(r"_\d+$")
 _NEAR = 8.0  # largest distance that is drawn, relative to the largest margin [-]
 
 
@@ -34,17 +42,18 @@ def distance_panels(motion: Solution) -> list[list[Line]]:
     """
     if motion.robot is None:
         return []
-    links = set(motion.robot.collision_shapes.names) if any(r.bodies for r in constraint_rows(motion)) else set()
-    lines = [line for rows in constraint_rows(motion) if rows.bodies for line in _distances(rows, links)]
+    frames = motion.robot.frame_names
+    lines = [line for rows in constraint_rows(motion) if rows.bodies for line in _distances(rows, frames)]
     lines = [line for line in lines if line.name != _LINKS] or lines
     lines.sort(key=lambda line: float(np.nanmin(line.values)))
     return [lines[:_MOST]] if lines else []
 
 
-def _distances(rows: ConstraintRows, links: set[str]) -> list[Line]:
+def _distances(rows: ConstraintRows, frames: Sequence[str]) -> list[Line]:
     """Least distance from each obstacle, and between links, with the margin of the constraint."""
     others = np.array([[words.rpartition(_AND)[2] for words in each] for each in rows.bodies])
-    others = np.where(np.isin(others, list(links)), _LINKS, others)
+    links = [other for other in np.unique(others) if _NUMBER.sub("", other) in frames]  # see `CollisionShapes.names`
+    others = np.where(np.isin(others, links), _LINKS, others)
     lines = []
     for name in np.unique(others[others != ""]):
         mine = (others == name) & np.isfinite(rows.values)
@@ -67,6 +76,20 @@ def _distances(rows: ConstraintRows, links: set[str]) -> list[Line]:
     return lines
 
 
+def estimate_panels(log: ClosedLoop) -> list[list[Line]]:
+    """Panels of what the controller estimates over time, one for each parameter with all its elements.
+
+    Args:
+        log: The closed loop.
+    """
+    panels: dict[str, list[Line]] = {}
+    for name, values in log.estimated.items():
+        of = _FORCES if name.startswith(_FORCES) else name.partition("[")[0]
+        line = Line(group=_ESTIMATE, quantity=_ESTIMATE, name=name, values=values[:: log.every, 0])
+        panels.setdefault(of, []).append(line)
+    return list(panels.values())[:_MOST_ESTIMATES]
+
+
 def busy_panels(motion: Solution) -> tuple[list[list[Line]], list[str]]:
     """Panels of controls without those that hardly act, and the words above each: its largest share of a limit.
 
@@ -85,15 +108,32 @@ def busy_panels(motion: Solution) -> tuple[list[list[Line]], list[str]]:
     return [panels[i] for i in kept], notes
 
 
-def complete(drawn: list[Axes], apart: list[list[Line]], notes: list[str]) -> None:
-    """Cuts off large distances in the first panels, and writes notes into the titles of the others."""
+def complete(drawn: list[Axes], apart: list[list[Line]], notes: list[str], log: ClosedLoop) -> None:
+    """Cuts off large distances and shades deviations of estimates; writes notes into the titles of the other panels."""
     for axes, panel in zip(drawn, apart):
+        if panel[0].group == _ESTIMATE:
+            _draw_deviations(axes, panel, log)
+            continue
         margins = np.concatenate([line.least for line in panel if line.least is not None])
         top = _NEAR * float(np.max(margins, where=np.isfinite(margins), initial=0.0))
         axes.set_ylim(top=min(axes.get_ylim()[1], top) if top > 0.0 else None)
     for axes, words in zip(drawn[len(apart) :], notes):
         title = ": ".join(each for each in (axes.get_title() or axes.get_title(loc="left"), words) if each)
         axes.set_title(title, fontweight="normal", pad=3)
+
+
+def _draw_deviations(axes: Axes, panel: list[Line], log: ClosedLoop) -> None:
+    """Shades one standard deviation around estimates, within the range of the estimates and their last deviations."""
+    ends = [axes.get_ylim()]
+    for i, line in enumerate(panel):
+        value, deviation = log.estimated[line.name][:: log.every].T
+        color = line_look(i)["color"]
+        axes.fill_between(log.sample_times[:-1], value - deviation, value + deviation, step="post", color=color,
+                          alpha=0.12, linewidth=0, label="_deviation")  # fmt: skip
+        ends.append((value[-1] - deviation[-1], value[-1] + deviation[-1]))
+    axes.set_ylim(np.min(ends), np.max(ends))
+    title = panel[0].name.partition("[")[0] if len(panel) == 1 or "[" in panel[0].name else ""
+    axes.set_title(f"{title} ± one standard deviation".lstrip(), fontweight="normal", pad=3)
 
 
 def _title(panel: list[Line]) -> str:

@@ -19,7 +19,7 @@ from trajopt.checks import check_text
 from trajopt.errors import InvalidArgumentError
 from trajopt.mpc.report import PERCENTILE, missed_goal
 from trajopt.plotting.animation import write_film
-from trajopt.plotting.closed_loop_panels import busy_panels, complete, distance_panels
+from trajopt.plotting.closed_loop_panels import busy_panels, complete, distance_panels, estimate_panels
 from trajopt.plotting.film import film_of
 from trajopt.plotting.inline_film import inline_film
 from trajopt.plotting.limits import close_bounds, draw_limit, limit_entry
@@ -141,8 +141,8 @@ def _head(axes: Axes, tracked: Tracked) -> None:
     unit = f" {tracked.unit}" if tracked.unit else ""
     note = f"{tracked.measure} {_rms(errors):.3g}{unit} rms, {np.nanmax(errors, initial=0.0):.3g}{unit} at most"
     single = tracked.labels[0] if len(tracked.labels) == 1 and not tracked.name.endswith(tracked.labels) else ""
-    axes.set_title(f"{tracked.name} {single}".rstrip())
-    axes.set_title(note, loc="right", fontweight="normal", fontsize=8)
+    title = axes.set_title(f"{tracked.name} {single}".rstrip())
+    axes.annotate(note, (1.0, 0.0), (8, 0), xycoords=title, textcoords="offset points", fontsize=8, va="bottom")
 
 
 def _rms(values: Reals) -> float:
@@ -151,7 +151,7 @@ def _rms(values: Reals) -> float:
 
 
 def plot_closed_loop_controls(log: ClosedLoop, *, figure: Figure | SubFigure | None = None) -> Figure:
-    """Draws distances from obstacles, controls, and a band per constraint: dark where active, red where violated.
+    """Draws distances, estimates, controls, and a band per constraint: dark where active, red where violated.
 
     Controls that stay below 1 % of their limits are named beside the others only.
 
@@ -160,11 +160,11 @@ def plot_closed_loop_controls(log: ClosedLoop, *, figure: Figure | SubFigure | N
         figure: Figure or subfigure to draw into; by default a new one.
     """
     motion = motion_of(log)
-    apart, (panels, notes) = distance_panels(motion), busy_panels(motion)
+    apart, (panels, notes) = [*distance_panels(motion), *estimate_panels(log)], busy_panels(motion)
     panels, constraints = [*apart, *panels], constraint_rows(motion)
     with drawing(figure, *panels_size(panels, constraints)) as target:
         axes = draw_panels(target, panels, constraints, log.sample_times, _TIME, _push_entries(log))
-        complete(axes, apart, notes)
+        complete(axes, apart, notes, log)
         _mark_pushes(log, axes)
         return whole_figure(target)
 

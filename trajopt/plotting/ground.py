@@ -134,29 +134,43 @@ def _faces(low: Reals, high: Reals) -> list[Reals]:
 
 
 def draw_planes(scene: Canvas, planes: Sequence[tuple[float, ...]]) -> None:
-    """Draws the planes a x + b y + c z + d = 0, c > 0, that contacts may touch: their sections, or faces in space."""
-    for a, b, c, d in (plane for plane in planes if plane[2] > 0):
-        if scene.shown == (0, 2) and b == 0:
-            low, high = scene.axes.get_xlim()
-            ends = np.array([low - (high - low), high + (high - low)])
-            level = -(a * ends + d) / c
-            _draw_section(scene.axes, ends, level)
-        elif len(scene.shown) == 3:
-            x, y = (np.array(limits)[order] for limits, order in
-                    ((scene.axes.get_xlim(), [0, 1, 1, 0]), (scene.axes.get_ylim(), [0, 0, 1, 1])))  # fmt: skip
-            from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+    """Draws the planes a x + b y + c z + d = 0 that contacts may touch, with the ground where the sum is negative.
 
-            face = [np.column_stack([x, y, -(a * x + b * y + d) / c])]
-            look: dict[str, Any] = {"facecolors": GROUND, "alpha": 0.15, "linewidths": 0.0}
-            scene.axes.add_collection3d(Poly3DCollection(face, label="_ground", **look), autolim=False)
+    In a plane view they are sections, in space faces. Steep ones, such as walls, are drawn within the limits only.
+    """
+    for plane in planes:
+        normal, offset = np.array(plane[:3]), float(plane[3])
+        if len(scene.shown) == 3:
+            _draw_face(scene.axes, normal, offset)
+        elif not np.delete(normal, scene.shown).any():
+            _draw_section(scene.axes, normal[list(scene.shown)], offset)
 
 
-def _draw_section(axes: Any, ends: Reals, level: Reals) -> None:
-    """Draws the ground below a line, without a change of the limits of the axes."""
+def _draw_face(axes: Any, normal: Reals, offset: float) -> None:
+    """Draws the part of a plane across the axis to which it is the most upright."""
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+    limits = np.array([axes.get_xlim(), axes.get_ylim(), axes.get_zlim()])
+    axis = 2 if normal[2] > 0.5 * np.linalg.norm(normal) else int(np.argmax(np.abs(normal)))
+    others = [i for i in range(3) if i != axis]
+    corners = np.empty((4, 3))
+    corners[:, others[0]], corners[:, others[1]] = limits[others[0], [0, 1, 1, 0]], limits[others[1], [0, 0, 1, 1]]
+    corners[:, axis] = -(corners[:, others] @ normal[others] + offset) / normal[axis]
+    low, high = np.sort(limits[axis])
+    if (axis == 2 and normal[2] > 0) or ((corners[:, axis] > low) & (corners[:, axis] < high)).any():
+        look: dict[str, Any] = {"facecolors": GROUND, "alpha": 0.15, "linewidths": 0.0}
+        axes.add_collection3d(Poly3DCollection([corners], label="_ground", **look), autolim=False)
+
+
+def _draw_section(axes: Any, normal: Reals, offset: float) -> None:
+    """Draws the ground behind a line, without a change of the limits of the axes."""
     from matplotlib.patches import Polygon
 
-    deep = np.ptp(ends) * 10.0
-    corners = np.concatenate([np.column_stack([ends, level]), np.column_stack([ends, level - deep])[::-1]])
+    limits, size = np.array([axes.get_xlim(), axes.get_ylim()]), float(np.linalg.norm(normal))
+    n, middle = normal / size, limits.mean(axis=1)
+    foot, far = middle - (n @ middle + offset / size) * n, 10.0 * float(np.ptp(limits, axis=1).sum())
+    ends = foot + far * np.array([[-n[1], n[0]], [n[1], -n[0]]])
+    corners = np.concatenate([ends, (ends - far * n)[::-1]])
     axes.add_artist(Polygon(corners, facecolor=EARTH, edgecolor=GROUND, linewidth=1.2, zorder=0.4, label="_ground"))
 
 

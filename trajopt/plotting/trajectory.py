@@ -12,6 +12,7 @@ from trajopt.analysis.constraints import ConstraintRows, constraint_rows
 from trajopt.analysis.lines import Line, all_panels, shown_panels
 from trajopt.analysis.touching import touching_distance
 from trajopt.plotting.bands import band_entries, bands_height, draw_bands
+from trajopt.plotting.envelopes import draw_envelope, is_rough, range_entry
 from trajopt.plotting.limits import (
     beyond_entry,
     close_bounds,
@@ -53,7 +54,8 @@ def plot_solution(solution: Solution | Sequence[Solution], *, figure: Figure | S
 
     If controls are accelerations and contact forces, motor torques are drawn instead. A robot with many joints has a
     column for its base and one for each limb. Joints that are stored as (cos, sin) are drawn as angles. Controls are
-    constant over a knot and drawn as steps. Without a problem or time steps the horizontal axis shows knots.
+    constant over a knot and drawn as steps. A noisy line of many knots is drawn by its mean and range. Without a
+    problem or time steps the horizontal axis shows knots.
 
     A limit or bound is drawn if its line reaches half of it, see `trajopt.plotting.limits.reach_of`: grey if
     several lines of a panel share it, otherwise in the colour of the line. The region beyond a limit of all lines is
@@ -184,7 +186,9 @@ def _draw_columns(
 def _draw_panel(axes: Axes, panel: list[Line], abscissa: Reals) -> bool:
     for i, line in enumerate(panel):
         look = {**line_look(i), "marker": "o" if len(abscissa) == 1 else ""}
-        if len(line.values) == len(abscissa):
+        if is_rough(line.values):
+            draw_envelope(axes, abscissa, line.values, label=line.name, **look)
+        elif len(line.values) == len(abscissa):
             axes.plot(abscissa, line.values, label=line.name, **look)
         else:  # a control is constant until the next knot
             axes.plot(abscissa, _held(line.values), label=line.name, drawstyle="steps-post", **look)
@@ -333,6 +337,7 @@ def _draw_legends(target: Figure | SubFigure, drawn: _Drawn, columns: int, more:
         handles.append(limit_entry(" or ".join(dashed)))
     if "_touched" in labels:
         handles.append(Line2D([], [], color=GREY, linewidth=4.5, alpha=0.5, label="line at its bound"))
+    handles += [range_entry()] if "_range" in labels else []
     handles += more
     if handles and columns == 1 and shared:
         target.legend(handles=handles, loc="outside right upper", ncols=1 if len(handles) <= 16 else 2)

@@ -60,8 +60,7 @@ class ShootingProblem(Immutable):
         step_unit: Unit of time steps in texts, pictures and tables, such as "m" if `dt` is a part of a path's length.
 
     Attributes:
-        schedule: Contact schedule that the parameters represent, used by reports; None for a problem that is not a
-            gait.
+        schedule: Contact schedule that the parameters represent, used by reports; None if it is not a gait.
 
     Raises:
         InvalidArgumentError: x0 is not a state, bounds do not fit, or models do not fit together.
@@ -138,8 +137,7 @@ class ShootingProblem(Immutable):
         """Checks the current bounds and weights of the constraint rows; solvers call it before a solve.
 
         Raises:
-            InvalidArgumentError: A lower bound exceeds the upper one, or a soft row has no weight; the message names
-                the constraint and the knot.
+            InvalidArgumentError: A lower bound exceeds the upper one, or a soft row has no weight; names row and knot.
         """
         if self.nc:
             self._table.rows.check()
@@ -334,14 +332,16 @@ class ShootingProblem(Immutable):
         """States (T + 1, nx) that follow from x0 under the controls us (T, nu).
 
         Raises:
-            ModelEvaluationError: A state is not finite, or an equation that a model solves has no solution; the
-                message names the knot.
+            ModelEvaluationError: A state is not finite, or an equation of a model has no solution; names the knot.
         """
         controls = as_controls(us, self._kinds[:-1], self.T, self.nu)
         return rollout_of(self._own_evaluator(), self._running, self._x0, controls)
 
     def rollout_derivatives(self, us: npt.ArrayLike) -> tuple[Reals, Reals, Reals]:
-        """States of `rollout`, and derivatives of the last one: by x0 (ndx, ndx), by each control (T, ndx, nu)."""
+        """States of `rollout`, and derivatives of the last one: by x0 (ndx, ndx), by each control (T, ndx, nu).
+
+        Rows of a free body or base are in its axes at the end, which turn with it; columns of x0 in those at the start.
+        """
         d = self.calc_diff(xs := self.rollout(us), us)
         return xs, *end_derivatives(d.Fx, d.Fu)
 

@@ -31,6 +31,8 @@ ERROR = "ERROR"
 """Status of a row whose solve raised an error."""
 DEAR = 100.0
 """Multiple of the median cost above which a converged row may be a poor local optimum [-]."""
+PEAK = 0.02
+"""Part of its cost by which a converged row exceeds both rows beside it if it may be a poor local optimum [-]."""
 _NAMED = ("parameters", "multipliers", "unknowns", "chosen")
 _PER_ROW = ("xs", "us", "cost", "status", "iterations", "seconds", "error", "x0", "failed_knot", "K", "k")
 
@@ -225,7 +227,7 @@ class SolutionBatch(ExplainsAttributes):
         if good:
             least, middle, most = np.quantile(self.cost[self.converged], (0.0, 0.5, 1.0))
             words["cost"] = f"{least:.6g} least, {middle:.6g} median, {most:.6g} most, of converged rows"
-            words |= self._dear(float(middle))
+            words |= self._dear(float(middle)) | self._peak()
         begun = self.iterations[self.iterations > 0]
         if begun.size:
             middle, most = np.quantile(begun, (0.5, 1.0))
@@ -241,6 +243,26 @@ class SolutionBatch(ExplainsAttributes):
         first, rows = int(dear[np.argmax(self.cost[dear])]), f"row{'s' * (dear.size > 1)}"
         cure = f"problem.x0 = solutions.x0[{first}] and solver.solve(starts=8) try other guesses of row {first}"
         return {"dear": f"{dear.size} converged {rows} above {DEAR:g} times the median, maybe poor optima; {cure}"}
+
+    def _peak(self) -> dict[str, str]:
+        """Text about the converged row that most exceeds both rows beside it, in the order of a single varying number.
+
+        The cost of one family of local optima changes smoothly with a parameter.
+        """
+        varied = self.varied
+        if len(varied) != 1:
+            return {}
+        ((name, values),) = varied.items()
+        order = np.argsort(values, kind="stable")
+        costs = np.where(self.converged, self.cost, np.nan)[order]
+        excess = costs[1:-1] - np.maximum(costs[:-2], costs[2:])
+        parts = np.nan_to_num(excess / np.maximum(np.abs(costs[1:-1]), 1e-300))
+        if not parts.max(initial=0.0) > PEAK:
+            return {}
+        before, row, after = order[int(parts.argmax()) + np.arange(3)]
+        cure = "solver.solve(starts=8) with its values tries other guesses"
+        more = f"costs {100 * parts.max():.2g} % more than rows {before} and {after} on both sides of its {name}"
+        return {"peak": f"row {row} {more}, maybe a poor optimum; {cure}"}
 
     def __repr__(self) -> str:
         lines = (f"  {key:<10}  {words}" for key, words in self.report().items())

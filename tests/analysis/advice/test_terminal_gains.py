@@ -17,12 +17,15 @@ class Mass(trajopt.DifferentialActionModelSymbolic):
         return u
 
 
-def moved(*, equation: bool) -> Solution:
-    """A mass moved by 1 m to rest in 2 s, by an equation or by a cost at the end."""
+def moved(*, equation: bool, most: float = np.inf) -> Solution:
+    """A mass moved by 1 m to rest in 2 s, by an equation or by a cost at the end, with a force up to `most` [N]."""
     state = trajopt.StateVector(2)
     effort, goal = trajopt.ResidualModelControl(state), trajopt.ResidualModelState(state, [1.0, 0.0])
+    limits = trajopt.ConstraintStack(state)
+    if np.isfinite(most):
+        limits.add("motor", effort, lower=-most, upper=most)
     knot = trajopt.IntegratedActionModelEuler(
-        Mass(state, 1, trajopt.CostStack(state).add("f", effort, weight=1.0)), 0.02
+        Mass(state, 1, trajopt.CostStack(state).add("f", effort, weight=1.0), constraints=limits), 0.02
     )
     rows = trajopt.ConstraintStack(state).add("goal", goal, equals=0.0)
     costs = trajopt.CostStack(state)
@@ -44,6 +47,17 @@ def test_gains_before_an_equation_at_the_end_are_named() -> None:
     bent = solution.xs[80] + np.array([0.01, 0.0])
     answer = solution.K[80:] @ (bent - solution.xs[80])
     assert np.abs(answer).max() > np.abs(solution.us).max()  # 1 cm asks for more than the whole motion
+
+
+def test_the_median_is_that_of_knots_with_feedback() -> None:
+    """A weak motor is at its bound at most knots, where gains are next to nothing."""
+    solution = moved(equation=True, most=1.05)
+    assert solution.K is not None
+    sizes = np.abs(solution.K).max(axis=(1, 2))
+    bound = np.abs(np.abs(solution.us[:, 0]) - 1.05) < 1e-6
+    assert 1e3 * np.median(sizes) < np.median(sizes[~bound])
+    (line,) = [line for line in solution.explain().splitlines() if line.startswith("  gains: ")]
+    assert f", {sizes.max() / np.median(sizes[~bound]):.0f} times their median, as 'goal'" in line
 
 
 def test_gains_of_a_cost_at_the_end_are_moderate() -> None:
