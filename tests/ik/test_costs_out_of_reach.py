@@ -21,6 +21,9 @@ TARGETS = (
 )
 """Points of the left and the right hand [m], and the least cost that SLSQP of SciPy 1.17 finds from the start [m²]."""
 
+ROUNDED = 1e-9
+"""Difference of costs that count as equal: of those, the configuration nearest to the start is the best [m²]."""
+
 
 @functools.cache
 def reaching() -> tuple[Robot, tuple[Any, Any], Any]:
@@ -49,9 +52,9 @@ def test_one_start_descends_to_the_least_cost_and_more_are_never_worse(target: A
     *points, least = target
     results = [ik.solve(robot, tasks, of(*points), start=q0, starts=n) for n in (1, 8, 32)]
     costs = [result.cost for result in results]
-    assert costs[0] < 1.05 * least
-    assert costs[2] < 1.01 * least
-    assert costs[0] >= costs[1] >= costs[2]
+    assert costs[0] < 1.002 * least
+    assert results[0].status is IKStatus.SOLVED
+    assert costs[0] >= costs[1] - ROUNDED >= costs[2] - 2.0 * ROUNDED
     for result in results:
         hands = [robot.placement(result.q, f"gripper_{side}_joint")[:3, 3] for side in SIDES]
         off = np.array(hands) - np.array(points)
