@@ -205,6 +205,19 @@ def test_errors_of_paths_and_robots() -> None:
         retime(trajopt.load_robot("solo12"), np.zeros((2, 19)))
 
 
+def test_waypoints_beyond_joint_limits_are_refused() -> None:
+    limit = arm().model.upperPositionLimit[2]
+    at = np.zeros((2, 6))
+    at[1, 2] = limit + 1e-5
+    assert retime(arm(), at, intervals=10).converged
+    at[1, 2] = limit + 0.1
+    with pytest.raises(InvalidArgumentError, match=r"waypoints\[1\]: .* elbow_joint = 3.24159 beyond .*, 3.14159\]$"):
+        retime(arm(), at)
+    at[1, 2] = -90.0
+    with pytest.raises(InvalidArgumentError, match="elbow_joint = -90 beyond .* looks like degrees.* np.radians"):
+        retime(arm(), at)
+
+
 def test_plot_shows_parts_of_the_limits_that_there_are(tmp_path: Path) -> None:
     figure = retimed(acceleration=8.0).plot(tmp_path / "retimed.png")
     assert (tmp_path / "retimed.png").stat().st_size > 5000

@@ -7,7 +7,11 @@ solves (H + λ I) d = -g for the coordinates that are not at an active limit, mo
 if Φ falls; otherwise λ grows. When no step lowers Φ any more, y becomes ρ w. Tasks are evaluated once in each
 iteration, because g and H are stored with the configuration.
 
-Source: Nocedal and Wright, Numerical Optimization (2006): algorithm 17.4; Bertsekas, Projected Newton methods (1982).
+H has the Gauss-Newton terms of costs and constraints. Costs far from zero and multipliers add curvature: with costs, H
+includes its estimate S, which fits the change of g along the last step.
+
+Source: Nocedal and Wright, Numerical Optimization (2006): algorithm 17.4; Bertsekas, Projected Newton methods (1982);
+S: Dennis, Gay and Welsch, An adaptive nonlinear least-squares algorithm (1981).
 """
 
 from __future__ import annotations
@@ -24,9 +28,9 @@ from trajopt.kernels import Array, Program
 from trajopt.model.parts import call_formula
 from trajopt.states.joint_spaces import JointSpace, joint_spaces
 
-MEMORY = ("q", "y", "scalars", "g", "H")
+MEMORY = ("q", "y", "scalars", "g", "H", "S")
 SCALARS = ("damping", "merit", "penalty", "phase", "violation", "cost", "ended")
-"""Memory of a lane besides q, y, g and H: λ, Φ, ρ, the phase of its next iteration, the largest violation, f, and
+"""Memory of a lane besides q, y, g, H and S: λ, Φ, ρ, the phase of its next iteration, the largest violation, f, and
 whether it has ended; then it does not change any more."""
 START, DESCEND, MULTIPLIERS = 0.0, 1.0, 2.0
 """Phases. START: an iteration without a step, which chooses ρ. MULTIPLIERS: one that updates y."""
@@ -41,6 +45,8 @@ NEAR = 1e-6
 """Fraction of Φ that a step must predict so that multipliers wait for it; along flat valleys of costs the exact minimum
 takes hundreds of iterations, and multipliers must be right before it."""
 RANK_DAMPING = 1e-3
+CONVEX = 1e-8
+"""Least cosine of the angle between a step and the change of g that it causes, with which S is updated [-]."""
 
 
 class DescentBuilder:
@@ -61,7 +67,9 @@ class DescentBuilder:
         n, nc, state = len(self.moving), model.nc, model.state
         self.q, self.y, self.s = SX.sym("q", state.nq), SX.sym("y", nc), SX.sym("s", len(SCALARS))
         self.g, self.H = SX.sym("g", n), SX.sym("H", n, n)
-        self.memory = [self.q, self.y, self.s, self.g, self.H]
+        extra = n if model.has_costs else 0
+        self.S = SX.sym("S", extra, extra)
+        self.memory = [self.q, self.y, self.s, self.g, self.H, self.S]
         self.p, self.settings = SX.sym("p", model.layout.size), SX.sym("settings", len(SETTINGS))
         self.low, self.high = SX.sym("low", state.nv), SX.sym("high", state.nv)
         self.constants = [self.p, self.low, self.high, self.settings]
@@ -128,11 +136,13 @@ class DescentBuilder:
         now, (tolerance, stall, sigma) = self.now, ca.vertsplit(self.settings)
         descends, goes_on = now["phase"] == DESCEND, ca.logic_not(now["ended"])
         down, up = self._room
+        d = ca.if_else(ca.mmax(ca.fabs(d)) < np.inf, d, 0.0)  # NaN if H + λ I is not positive definite
         step = ca.if_else(descends, ca.fmin(ca.fmax(d, down), up), 0.0)
         whole = SX.zeros(self.model.state.nv)
         whole[self.moving] = step
         q = ca.vertcat(*(self._moved_joint(joint, whole) for joint in self.joints))
         merit, g, H, violation, cost, y, penalty = self._evaluated(q)
+        H, S = self._curved(step, g, H)
 
         promised = -ca.dot(self.g, step) - 0.5 * ca.bilin(ca.tril2symm(ca.tril(self.H)), step, step)
         gained = now["merit"] - merit
@@ -146,7 +156,7 @@ class DescentBuilder:
         violation = chosen(violation, now["violation"])
         feasible = violation <= tolerance
         # The step of each coordinate alone
-        alone = ca.fmin(ca.fmax(-self.g / (ca.diag(self.H) + now["damping"]), down), up)
+        alone = ca.fmin(ca.fmax(-self.g / (ca.fabs(ca.diag(self.H)) + now["damping"]), down), up)
         hope = ca.fmax(promised, -ca.dot(self.g, alone))  # a clipped step may predict no gain although there is a slope
         settled = ca.logic_and(descends, hope <= stall * ca.fabs(now["merit"]) + 1e-26)
         near = ca.logic_and(descends, hope <= NEAR * ca.fabs(now["merit"]) + 1e-26)  # enough for new multipliers
@@ -164,7 +174,24 @@ class DescentBuilder:
             "ended": done,
         }
         memory = [chosen(q, self.q), y, ca.vertcat(*scalars.values()), chosen(g, self.g), chosen(H, ca.tril(self.H))]
-        return [*memory, ca.if_else(done, 0.0, 1.0)]
+        return [*memory, chosen(S, self.S), ca.if_else(done, 0.0, 1.0)]
+
+    def _curved(self, step: SX, g: SX, H: SX) -> tuple[SX, SX]:
+        """H + S, and S (n, n) for a gradient g (n,) and a Gauss-Newton Hessian H (n, n) after a step (n,).
+
+        S is the least change of τ S with (H + S) step = y, the change of g; τ <= 1 lets S shrink with the residuals.
+        """
+        if not self.model.has_costs:
+            return H, self.S
+        y = g - self.g
+        rest = y - ca.tril2symm(ca.tril(H)) @ step
+        size = ca.fabs(ca.dot(step, rest)) / ca.fmax(ca.fabs(ca.bilin(self.S, step, step)), 1e-300)
+        S = ca.fmin(size, 1.0) * self.S
+        miss, along = rest - S @ step, ca.dot(step, y)
+        S += (miss @ y.T + y @ miss.T) / along - ca.dot(step, miss) / along**2 * (y @ y.T)
+        fits = ca.logic_and(self.now["phase"] == DESCEND, along > CONVEX * ca.norm_2(step) * ca.norm_2(y))
+        S = ca.if_else(self.settings[2] > 0, ca.if_else(fits, S, self.S), 0.0)
+        return ca.densify(ca.tril(H + S)), ca.densify(S)
 
     def _moved_joint(self, joint: JointSpace, step: SX) -> SX:
         """Coordinates of a joint after a step (nv,), exactly within limits."""

@@ -108,9 +108,25 @@ class Search:
         return self._descended(lanes, count, LONGEST_DESCENT, 0.0, first_is_enough=enough, with_start=with_start)
 
     def polished(self, p: Reals, ends: DescentEnds, sigma: float) -> DescentEnds:
-        """Continues to the nearest configuration (σ = 0), or to the least cost under the constraints (σ = 1)."""
+        """Continues to the nearest configuration (σ = 0), or to the least cost under the constraints (σ = 1).
+
+        Multipliers meet the constraints only at the end. A descent to the least cost that has run out of iterations
+        before returns to the constraints; if this costs more than where it began, it stays there. It is not settled.
+        """
         if not len(ends.q):
             return ends
+        ended = self._polished(p, ends, sigma)
+        left = np.flatnonzero(ended.violation > self._tolerance)
+        if sigma == 0.0 or not len(left):
+            return ended
+        begun, back = ends.where(left), self._polished(p, ended.where(left), 0.0)
+        better = (back.violation <= self._tolerance) & (back.cost < begun.cost)
+        order = np.arange(len(ended.q))
+        order[left] = len(order) + np.arange(len(left)) + np.where(better, len(left), 0)
+        result = DescentEnds.joined([ended, begun, back]).where(order)
+        return dataclasses.replace(result, settled=ended.settled & (ended.violation <= self._tolerance))
+
+    def _polished(self, p: Reals, ends: DescentEnds, sigma: float) -> DescentEnds:
         lanes = self._lanes("polish", len(ends.q), SETTLED, sigma)
         lanes.q[:], lanes.p[:] = ends.q, p[ends.target]
         lanes.begin()

@@ -16,11 +16,14 @@ from trajopt.retiming.result import RetimedPath
 from trajopt.retiming.used_parts import LimitsBetween
 from trajopt.robots import Robot
 from trajopt.solvers import SolverSQP, SQPOptions
+from trajopt.states import StateMultibody
+from trajopt.types import Reals
 
 EXCESS = 5e-4  # part of a limit by which a motion may exceed it between the ends of intervals [-]
 ROUNDS = 20  # most solves, each with limits tightened where the last motion exceeded them [-]
 FIRST, MOST = 100, 1600  # fewest and most intervals where their number is not given [-]
 GAIN = 4e-3  # part by which twice the intervals must shorten a motion, or their number is enough [-]
+OUTSIDE = 1e-4  # distance of a waypoint beyond a joint limit that counts as none [rad, m]
 PATIENCE = 4  # most solves that make no shorter motion, where the motions before were made slower to keep limits [-]
 
 
@@ -45,7 +48,7 @@ def retime(
 
     Args:
         robot: A robot on a fixed base, whose joints have one coordinate each.
-        waypoints: Configurations (n, nq) [rad, m].
+        waypoints: Configurations (n, nq) within joint limits [rad, m].
         velocity: Largest velocity of each joint, (nv,) or one number [rad/s, m/s]; inf for none. By default that of the
             robot's file.
         acceleration: Largest acceleration [rad/s², m/s²]; none by default.
@@ -58,8 +61,8 @@ def retime(
         The motion, with the reason why the solver stopped.
 
     Raises:
-        InvalidArgumentError: An argument has a wrong type or size, nothing bounds accelerations, or a motor can't hold
-            the robot at rest.
+        InvalidArgumentError: An argument has a wrong type or size, a waypoint is beyond a joint limit, nothing bounds
+            accelerations, or a motor can't hold the robot at rest.
     """
     check_instance("robot", robot, Robot, "load one by trajopt.load_robot(name)")
     if robot.nq != robot.nv or robot.floating_base:
@@ -73,8 +76,24 @@ def retime(
         raise InvalidArgumentError(
             f"waypoints: expected configurations (n, {robot.nq}) of {robot.name}, got shape {path.waypoints.shape}"
         )
+    _check_within_limits(robot, path.waypoints)
     limits = JointLimits.of(robot, velocity, acceleration, torque, jerk)
     return _refined(robot, path, limits) if N is None else _solved(robot, path, limits, N)
+
+
+def _check_within_limits(robot: Robot, waypoints: Reals) -> None:
+    """Raises an InvalidArgumentError for waypoints (n, nq) beyond joint limits; it names the farthest one."""
+    lower, upper = robot.model.lowerPositionLimit, robot.model.upperPositionLimit
+    beyond = np.maximum(lower - waypoints, waypoints - upper)
+    if beyond.max() <= OUTSIDE:
+        return
+    row, i = np.unravel_index(int(beyond.argmax()), beyond.shape)
+    q, turns = waypoints[row, i], StateMultibody(robot).tangent_units[i] == "rad"
+    cure = "; this looks like degrees, convert with np.radians" if turns and abs(q) > 2.0 * np.pi else ""
+    raise InvalidArgumentError(
+        f"waypoints[{row}]: expected joints within limits, got {robot.joint_names[i]} = {q:.6g} beyond "
+        f"[{lower[i]:.6g}, {upper[i]:.6g}]{cure}"
+    )
 
 
 def _refined(robot: Robot, path: JointPath, limits: JointLimits) -> RetimedPath:
