@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import casadi as ca
 import numpy as np
@@ -44,7 +44,7 @@ class Judge:
     p: Reals
     soft: tuple[str, ...] = ()
     colliding: TaskModel | None = None
-    arms: Mapping[str, tuple[slice, Reals, float]] = field(default_factory=dict)
+    arms: Mapping[str, tuple[slice, Reals, float]] | None = None  # results of old files have none
 
     @staticmethod
     def of(model: TaskModel, function: ca.Function, p: Reals) -> Judge:
@@ -69,8 +69,8 @@ class Judge:
         for name, size, unit in self.constraints:
             part = slice(end, end := end + size)
             residuals[name] = _residual(q, rows[:, part], beyond[:, part], unit, name in self.soft)
-            if name in self.arms and not (lower[:, part].any() or upper[:, part].any()):
-                residuals[name] = replace(residuals[name], far=_far(p, *self.arms[name]))
+            if name in (arms := self.arms or {}) and not (lower[:, part].any() or upper[:, part].any()):
+                residuals[name] = replace(residuals[name], far=_far(p, *arms[name]))
             if self.colliding is not None and len(rows):
                 residuals[name] = _with_bodies(residuals[name], self.colliding, name, p, lower[:, part])
         for (name, unit), value in zip(self.costs, values[3:], strict=True):
