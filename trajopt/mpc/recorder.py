@@ -215,7 +215,7 @@ class Recorder:
         return words, self._estimate_instead(estimable(self.knot_of(self._models[self._model_of_sample[i]])))
 
     def _estimate_instead(self, known: Sequence[str]) -> str:
-        """What estimates a difference that no constant control makes, for a model with these parameters."""
+        """Advice on a difference that no constant control makes, for a model with these parameters."""
         begun = list(self._controller.options.estimate or {})
         if self._estimator is not None and (held := self._estimator.held_back(self._estimated[: self._n, :, 0])):
             wider = ", ".join(f'"{name}": ...' for name in held)
