@@ -311,6 +311,16 @@ def test_a_constant_difference_of_the_plant_names_what_estimates_it(tmp_path: Pa
     assert right.biased == ""
 
 
+def test_an_estimate_that_is_on_is_not_advised_but_a_larger_deviation_is() -> None:
+    """Three deviations of 0.15 N are 0.45 N, of a wind of 0.6 N."""
+    text = blown(True, estimate={"wind": 0.15}).explain()
+    assert "estimates of wind are held back, as they stay within three deviations of their first values" in text
+    assert 'MPCOptions(estimate={"wind": ...}) with larger ones' in text
+    assert "the model has wind" not in text
+    assert DECLARE not in text
+    assert "held back" not in blown(True, estimate={"wind": 1.0}).explain()
+
+
 def test_contacts_of_another_kind_are_no_disturbance_of_a_gait_that_goes_well() -> None:
     log = loops.load("quadruped-trot-mpc").simulate(0.3)
     assert log.counts["failed"] == 0

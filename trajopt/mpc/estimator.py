@@ -16,6 +16,7 @@ from trajopt.types import Reals
 NOISE = 0.1  # deviation of a measured change of a state, as a part of the largest change so far [-]
 WALK = 0.7  # deviation by which a parameter moves in 1 s, as a multiple of its first deviation [1/√s]
 FARTHEST = 3.0  # first deviations by which an estimate may differ from the first value [-]
+NEARLY = 0.8  # part of the way to a farthest value from which a parameter counts as held back [-]
 LEAST = 0.1  # smallest estimate, as a part of a first value that is not 0 [-]
 SLIGHT = 1e-3  # change for a derivative, as a multiple of the first deviation [-]
 SHARE = 0.1  # first deviation of a disturbance, as a part of the control's range, which it never exceeds [-]
@@ -99,6 +100,11 @@ class Estimator:
     def estimates(self) -> Reals:
         """Returns value and standard deviation of each element of θ (n, 2) [its unit]."""
         return np.stack([self._theta, np.sqrt(np.diag(self._covariance))], axis=1)
+
+    def held_back(self, values: Reals) -> list[str]:
+        """Names of parameters that are close to their farthest for half of the time, of values of θ in time (n, m)."""
+        far = np.median(np.abs(values - self._first), axis=0) > NEARLY * FARTHEST * self._deviations
+        return [name for name, place in zip(self._of_names, self._places) if far[place].any()]
 
     def update(self) -> None:
         """Takes the last measurement into account, once."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -212,10 +212,22 @@ class Recorder:
         effects, first = np.array(moved).T / (SLIGHT * self._dt), first_rate(state)
         if not offset_free and of_controls(effects[first:], differences[first:]):
             return words, "MPCOptions(offset_free=True) estimates and subtracts it"
-        known = ", ".join(estimable(self.knot_of(self._models[self._model_of_sample[i]])))
+        return words, self._estimate_instead(estimable(self.knot_of(self._models[self._model_of_sample[i]])))
+
+    def _estimate_instead(self, known: Sequence[str]) -> str:
+        """Advice on a difference that no constant control makes, for a model with these parameters."""
+        begun = list(self._controller.options.estimate or {})
+        if self._estimator is not None and (held := self._estimator.held_back(self._estimated[: self._n, :, 0])):
+            wider = ", ".join(f'"{name}": ...' for name in held)
+            return (
+                f"estimates of {', '.join(held)} are held back, as they stay within three deviations of their first "
+                f"values: MPCOptions(estimate={{{wider}}}) with larger ones"
+            )
         cure = "MPCOptions(estimate={...}) estimates a parameter of the dynamics, as no constant control makes this; "
-        known = f"the model has {known}; if none of these does, " if known else ""
-        return words, f"{cure}{known}{DECLARE}"
+        if begun:
+            cure = f"the estimates of {', '.join(begun)} do not explain this, others may; "
+        others = ", ".join(name for name in known if name not in begun)
+        return f"{cure}{f'the model has {others}; if none of these does, ' if others else ''}{DECLARE}"
 
     def _next(self, sample: int, x: Reals, u: Reals) -> Reals:
         """State (nx,) of the controller's model after one period, with its parameters at a sample."""

@@ -36,12 +36,14 @@ def dead_end(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[
     """Returns advice on a solve that ended at violated constraints: other guesses, what to relax or to soften."""
     grown, beyond = grown_derivatives(solution), out_of_reach(solution)
     cure = softening(constraints) or "soften a constraint: add(..., soft=(linear, quadratic))"
-    guesses = [] if beyond else [_doubt(solution)]
+    longer = "" if beyond or not time_may_help(constraints) else more_time(solution, after="")
+    fast = _often_held(constraints) if longer else None
     return [
+        *([f"{longer}: {_often(fast)}"] if fast else []),
         *([grown] if grown else []),
-        *guesses,
+        *([] if beyond else [_doubt(solution)]),
         _to_relax(solution, constraints),
-        cure if beyond or not time_may_help(constraints) else f"{more_time(solution)}{cure}",
+        f"{longer}, or {cure}" if longer and not fast else cure,
     ]
 
 
@@ -53,15 +55,8 @@ def looser_first(solution: Solution, constraints: Sequence[ConstraintRows]) -> l
         constraints: Its constraints.
     """
     missed = any((rows.violated & rows.enforced).any() for rows in constraints if not rows.soft)
-    sizes = sizes_by_unit(constraints)
-    limits = [
-        rows
-        for rows in constraints
-        if set(rows.units) & set(RATES) and not rows.soft and _widens(rows) and not _tolerance(rows, sizes)
-    ]
-    most = max(limits, key=held_knots, default=None)
-    count = 0 if most is None else held_knots(most)
-    if most is None or not (missed or no_motion(solution)) or count < max(1.0, OFTEN * len(most.knots)):
+    most = _often_held(constraints)
+    if most is None or not (missed or no_motion(solution)):
         return []
     name = constraint_of(most.name)
     sides = [side for side in ("lower", "upper") if np.isfinite(getattr(most, side)).any()]
@@ -69,9 +64,26 @@ def looser_first(solution: Solution, constraints: Sequence[ConstraintRows]) -> l
     values = ", ".join(f"k * {side}" for side in sides)
     first, each = (f"({names})", f"({values})") if len(sides) > 1 else (names, values)
     return [
-        f"{name!r} is {_where(most)} at {count} of {len(most.knots)} knots: begin with wider ones, and let each "
-        f"solution be the next guess: continuation(solver, {first}, [{each} for k in (2.0, 1.4, 1.0)])"
+        f"{_often(most)}: begin with wider ones, and let each solution be the next guess: continuation(solver, "
+        f"{first}, [{each} for k in (2.0, 1.4, 1.0)])"
     ]
+
+
+def _often_held(constraints: Sequence[ConstraintRows]) -> ConstraintRows | None:
+    """The limit of motors that is at its bounds or beyond at most knots; None if none is often."""
+    sizes = sizes_by_unit(constraints)
+    limits = [
+        rows
+        for rows in constraints
+        if set(rows.units) & set(RATES) and not rows.soft and _widens(rows) and not _tolerance(rows, sizes)
+    ]
+    most = max(limits, key=held_knots, default=None)
+    return None if most is None or held_knots(most) < max(1.0, OFTEN * len(most.knots)) else most
+
+
+def _often(rows: ConstraintRows) -> str:
+    """Text on how often a limit is at its bounds or beyond."""
+    return f"{constraint_of(rows.name)!r} is {_where(rows)} at {held_knots(rows)} of {len(rows.knots)} knots"
 
 
 def _where(rows: ConstraintRows) -> str:

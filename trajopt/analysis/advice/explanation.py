@@ -15,6 +15,7 @@ from trajopt.analysis import (
 )
 from trajopt.analysis.advice.clamped_controls import clamped_controls, clamped_words
 from trajopt.analysis.advice.constraints import (
+    by_violation,
     constraint_lines,
     moving_the_start,
     nearly_met,
@@ -209,10 +210,13 @@ def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Seq
     """
     proofs, converged = solution.description.contradictions, solution.status is SolverStatus.CONVERGED
     start = "" if converged else moving_the_start(solution, constraints)
-    first = [*untouched(solution), *cures_of_limits(solution, over)]
+    unenforced = cures_of_limits(solution, over)  # no reason why constraints do not hold
+    failed = not converged and bool(by_violation(constraints))
+    first = [*untouched(solution), *([] if failed else unenforced)]
     first += [start] if start and all(FROM_START in proof for proof in proofs) else []
+    last = unenforced if failed else []
     if proofs:
-        return [*first, *proofs]
+        return [*first, *proofs, *last]
     unheld = cannot_rest(solution)
     first = [*unheld, *first]
     missed, crowded = misses(solution), crowded_slots(solution)
@@ -220,11 +224,11 @@ def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Seq
         return [*first, *advice_on_steps(solution, constraints), *missed, *crowded]
     far = out_of_reach(solution)
     if not far and (conflict := one_knot(solution)):
-        return [*first, conflict, softening(constraints), *crowded]
+        return [*first, conflict, softening(constraints), *crowded, *last]
     known = bool(far or unheld or start)
     by_status = _advice_by_status(solution, constraints, known)
     others = [*first, *singular_goals(solution), *bounds_of_failure(solution), *by_status]
-    return [*missed, *others, *crowded] if far else [*others, *missed, *crowded]
+    return [*missed, *others, *crowded, *last] if far else [*others, *missed, *crowded, *last]
 
 
 def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows], known: bool) -> list[str]:

@@ -22,6 +22,9 @@ from trajopt.constraints.row_block import constraint_of
 from trajopt.solution.record import SolverStatus
 from trajopt.solution.solution import Solution
 
+ROOM = 200
+"""Characters of a list of rows [-]."""
+
 
 def relaxation(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
     """Advises to relax the violated constraints, and names those in their way; empty if none is violated.
@@ -38,16 +41,22 @@ def relaxation(solution: Solution, constraints: Sequence[ConstraintRows]) -> str
     first, *more = _violated_rows(solution, constraints, amounts=stationary)
     words = f"relax {first}"
     if stationary and more:
-        left = f" and {len(more) - MOST} more" if len(more) > MOST else ""
-        words += f" and, with it, {', '.join(more[:MOST])}{left}: this motion then satisfies all constraints"
+        words += f" and, with it, {_listed(more)}: this motion then satisfies all constraints"
         words += "; one alone may have to give more, which it tells if it is soft"
     else:
         words += ", which this motion lacks" if stationary else ", by an amount that this motion does not tell"
-        words += f" (also violated: {', '.join(more[:MOST])})" if more else ""
+        words += f" (also violated: {_listed(more)})" if more else ""
     knot, _, _ = ordered[0].largest(excesses(ordered[0]))
     if others := _in_the_way(constraints, ordered[0], knot):
         words += f"; or relax others that are at their bounds before: {'; '.join(others)}"
     return words
+
+
+def _listed(rows: Sequence[str]) -> str:
+    """The first of these texts as far as a line has room for them, but one at least, and how many are left."""
+    lengths = np.cumsum([len(each) + 2 for each in rows])
+    count = max(1, int((lengths <= ROOM).sum()))
+    return ", ".join(rows[:count]) + (f" and {len(rows) - count} more" if len(rows) > count else "")
 
 
 def _violated_rows(solution: Solution, constraints: Sequence[ConstraintRows], *, amounts: bool) -> list[str]:
