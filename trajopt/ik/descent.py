@@ -177,21 +177,21 @@ class DescentBuilder:
         return [*memory, chosen(S, self.S), ca.if_else(done, 0.0, 1.0)]
 
     def _curved(self, step: SX, g: SX, H: SX) -> tuple[SX, SX]:
-        """H + S, and S (n, n) for a gradient g (n,) and a Gauss-Newton Hessian H (n, n) after a step (n,).
+        """Lower triangles of H + S and S for a gradient g (n,) and a Gauss-Newton Hessian H (n, n) after a step (n,).
 
         S is the least change of τ S with (H + S) step = y, the change of g; τ <= 1 lets S shrink with the residuals.
         """
         if not self.model.has_costs:
             return H, self.S
-        y = g - self.g
+        y, last = g - self.g, ca.tril2symm(ca.tril(self.S))
         rest = y - ca.tril2symm(ca.tril(H)) @ step
-        size = ca.fabs(ca.dot(step, rest)) / ca.fmax(ca.fabs(ca.bilin(self.S, step, step)), 1e-300)
-        S = ca.fmin(size, 1.0) * self.S
+        size = ca.fabs(ca.dot(step, rest)) / ca.fmax(ca.fabs(ca.bilin(last, step, step)), 1e-300)
+        S = ca.fmin(size, 1.0) * last
         miss, along = rest - S @ step, ca.dot(step, y)
         S += (miss @ y.T + y @ miss.T) / along - ca.dot(step, miss) / along**2 * (y @ y.T)
         fits = ca.logic_and(self.now["phase"] == DESCEND, along > CONVEX * ca.norm_2(step) * ca.norm_2(y))
-        S = ca.if_else(self.settings[2] > 0, ca.if_else(fits, S, self.S), 0.0)
-        return ca.densify(ca.tril(H + S)), ca.densify(S)
+        S = ca.tril(ca.if_else(self.settings[2] > 0, ca.if_else(fits, S, last), 0.0))
+        return ca.densify(ca.tril(H) + S), ca.densify(S)
 
     def _moved_joint(self, joint: JointSpace, step: SX) -> SX:
         """Coordinates of a joint after a step (nv,), exactly within limits."""
