@@ -10,8 +10,11 @@ import numpy as np
 
 from trajopt.analysis.constraints import ConstraintRows, constraint_rows
 from trajopt.analysis.lines import Line
+from trajopt.analysis.references import distances_of
 from trajopt.plotting.controls import control_panels
 from trajopt.plotting.style import line_look
+from trajopt.residuals import ResidualModelCollisions
+from trajopt.shooting.collision_slots import BodyDistances
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
@@ -28,25 +31,50 @@ _ESTIMATE, _FORCES = "estimate", "disturbance of "
 _MOST_ESTIMATES = 3  # largest number of panels of estimates [-]
 _LINKS = "links of the robot"
 _NUMBER = re.compile(r"_\d+$")
+_ROOM = 0.25  # above the lines for a note, relative to their panel [-]
 _NEAR = 8.0  # largest distance that is drawn, relative to the largest margin [-]
 
 
 def distance_panels(motion: Solution) -> list[list[Line]]:
     """Panel with the least distance of the robot from each obstacle, with margins; [] without any.
 
-    The lines are those of the nearest obstacles; without obstacles it is that between links. They have gaps where a
-    constraint measures no distance.
+    The lines are those of the nearest obstacles; without obstacles it is that between links. Of a motion from a file
+    they are those of the rows of constraints, with gaps where these measure other bodies.
 
     Args:
         motion: The motion.
     """
     if motion.robot is None:
         return []
-    frames = motion.robot.frame_names
-    lines = [line for rows in constraint_rows(motion) if rows.bodies for line in _distances(rows, frames)]
+    if motion.problem is not None:
+        lines = _all_distances(motion)
+    else:
+        frames = motion.robot.frame_names
+        lines = [line for rows in constraint_rows(motion) if rows.bodies for line in _distances(rows, frames)]
     lines = [line for line in lines if line.name != _LINKS] or lines
     lines.sort(key=lambda line: float(np.nanmin(line.values)))
     return [lines[:_MOST]] if lines else []
+
+
+def _all_distances(motion: Solution) -> list[Line]:
+    """Least distance from each obstacle, and between links, with the margins of constraints; also without a row."""
+    items, values = distances_of(motion)
+    lines = []
+    for item in items:
+        if not isinstance(item.residual, ResidualModelCollisions) or f"{item.name}.lower" not in values:
+            continue
+        margins = values[f"{item.name}.lower"]  # of links from each other it may be less
+        own = [
+            np.array([p.flat(row) for row in values[f"{item.name}.{key}"]])
+            for key, p in item.residual.parameters().items()
+        ]
+        gaps = np.concatenate(BodyDistances(item.residual)(motion.xs, np.concatenate(own, axis=1)), axis=1)
+        links = item.residual.indices()[:, 1] >= 0
+        others = np.where(links, _LINKS, [label.rpartition(_AND)[2] for label in item.residual.labels()])
+        for name in np.unique(others).tolist():
+            margin = margins.min(axis=1) if name == _LINKS else margins.max(axis=1)
+            lines.append(_line(name, gaps[:, others == name].min(axis=1), margin))
+    return lines
 
 
 def _distances(rows: ConstraintRows, frames: Sequence[str]) -> list[Line]:
@@ -61,19 +89,15 @@ def _distances(rows: ConstraintRows, frames: Sequence[str]) -> list[Line]:
         margin = np.min(np.where(mine, rows.lower, np.inf), axis=1)
         there = np.isfinite(values)
         if there.any():
-            least = np.where(there, margin, -np.inf)
-            lines.append(
-                Line(
-                    group="distance",
-                    quantity="distance",
-                    unit="m",
-                    name=str(name),
-                    values=np.where(there, values, np.nan),
-                    least=least,
-                    most=np.full(least.shape, np.inf),
-                )
-            )
+            lines.append(_line(str(name), np.where(there, values, np.nan), np.where(there, margin, -np.inf)))
     return lines
+
+
+def _line(name: str, values: Reals, least: Reals) -> Line:
+    """Line of a distance with its margin [m]."""
+    most = np.full(least.shape, np.inf)
+    least = np.where(np.isfinite(least), least, -np.inf)
+    return Line(group="distance", quantity="distance", unit="m", name=name, values=values, least=least, most=most)
 
 
 def estimate_panels(log: ClosedLoop) -> list[list[Line]]:
@@ -109,7 +133,7 @@ def busy_panels(motion: Solution) -> tuple[list[list[Line]], list[str]]:
 
 
 def complete(drawn: list[Axes], apart: list[list[Line]], notes: list[str], log: ClosedLoop) -> None:
-    """Cuts off large distances and shades deviations of estimates; writes notes into the titles of the other panels."""
+    """Cuts off large distances and shades deviations of estimates; writes notes into the other panels."""
     for axes, panel in zip(drawn, apart):
         if panel[0].group == _ESTIMATE:
             _draw_deviations(axes, panel, log)
@@ -118,8 +142,10 @@ def complete(drawn: list[Axes], apart: list[list[Line]], notes: list[str], log: 
         top = _NEAR * float(np.max(margins, where=np.isfinite(margins), initial=0.0))
         axes.set_ylim(top=min(axes.get_ylim()[1], top) if top > 0.0 else None)
     for axes, words in zip(drawn[len(apart) :], notes):
-        title = ": ".join(each for each in (axes.get_title() or axes.get_title(loc="left"), words) if each)
-        axes.set_title(title, fontweight="normal", pad=3)
+        if words:
+            low, high = axes.get_ylim()
+            axes.set_ylim(top=high + _ROOM * (high - low))
+            axes.text(0.01, 0.96, words, transform=axes.transAxes, va="top", fontsize="small")
 
 
 def _draw_deviations(axes: Axes, panel: list[Line], log: ClosedLoop) -> None:
