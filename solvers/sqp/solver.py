@@ -81,8 +81,8 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         interior = e.nc > 0 and not work.rows.any_soft and options.qp_iterations is None
         run.attempts = Attempts.after(rolled=rolled, interior=interior, feasibility=options.feasibility)
         run.attempts.units = run.units
+        near = not rolled and is_nearly_a_motion(e.xs, e.f, options.feasibility)
         work.begin(run, rolled=rolled)
-        near = not rolled and (is_nearly_a_motion(e.xs, e.f, options.feasibility) or work.is_nearly_optimal(run))
         if work.rows.excluded:
             self._take_rollouts(run, work, rolled=rolled)
             run.status = SolverStatus.INFEASIBLE

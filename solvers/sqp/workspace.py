@@ -12,7 +12,6 @@ from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.linear_trial import LinearTrial
 from trajopt.solvers.norms import largest, total
 from trajopt.solvers.options import SQPOptions
-from trajopt.solvers.qp import QPStatus
 from trajopt.solvers.riccati import LinearQuadratic, Riccati
 from trajopt.solvers.sqp.guess import is_noisy
 from trajopt.solvers.sqp.merit import Merit
@@ -24,7 +23,6 @@ from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
 LARGE = 100.0  # mean of the multipliers, of the scaled cost, beyond which stationarity is relative to it
-NEARLY = 1e-3  # part of the cost that a program promises of a guess that is nearly a solution
 LARGEST = 1e4  # times smaller than it is stationarity is taken at most: multipliers of a wild trajectory say nothing
 
 
@@ -165,18 +163,6 @@ class Workspace:
         if start.size:
             run.stationarity = max(run.stationarity, largest(start * units.states) / large)
         run.complementarity = product / max(large, multiplier / LARGE)  # as interior points end relative to it
-
-    def is_nearly_optimal(self, run: SQPProgress) -> bool:
-        """Whether the trajectory keeps all rows, some at their bounds, and a program with hard rows promises little.
-
-        Rollouts would leave such a trajectory where the multipliers are not known.
-        """
-        e, kept = self.evaluator, max(run.gap, run.violation) < self.options.feasibility
-        if run.multipliers or not (kept and self.rows.any_at_bounds(e.c, self.options.feasibility * run.units.rows)):
-            return False
-        step = self.model.solve(run, None, exact=False)
-        slope = Merit(self.rows, run.scale).slope(e, step)
-        return step.status is QPStatus.SOLVED and abs(slope) < NEARLY * abs(run.scale * run.cost)
 
     def infeasibility(self, run: SQPProgress, f: Reals, c: Reals) -> float:
         """Σ |f| + Σ |v| of gaps f (T + 1, ndx) and violations v of rows c (T + 1, nc), relative to their sizes."""
