@@ -36,7 +36,7 @@ class Choice:
     retiming: float = 0.0
 
 
-def fastest(space: FreeSpace, found: list[Reals], limits: dict[str, Any], intervals: int | None) -> Choice:
+def fastest(space: FreeSpace, found: list[Reals], limits: dict[str, Any], intervals: int) -> Choice:
     """The fastest motion along the first paths that have one.
 
     Args:
@@ -51,7 +51,7 @@ def fastest(space: FreeSpace, found: list[Reals], limits: dict[str, Any], interv
         path = smooth_path(space, corners)
         choice.smoothing += time.perf_counter() - start
         choice.smooth = choice.smooth or path is not None
-        motion = None if path is None else _retimed(choice, space.robot, path, min(intervals or ROUGH, ROUGH), limits)
+        motion = None if path is None else _retimed(choice, space.robot, path, min(intervals, ROUGH), limits)
         if path is not None and motion is not None:
             rough.append((motion.duration, path, corners))
         if len(rough) == CANDIDATES:
@@ -64,7 +64,7 @@ def fastest(space: FreeSpace, found: list[Reals], limits: dict[str, Any], interv
 
 
 def _retimed(
-    choice: Choice, robot: Robot, path: JointPath, intervals: int | None, limits: dict[str, Any]
+    choice: Choice, robot: Robot, path: JointPath, intervals: int, limits: dict[str, Any]
 ) -> RetimedPath | None:
     """The motion along a path, whose time is added to a choice's; None if motors are too weak or the solver stops."""
     start = time.perf_counter()

@@ -39,7 +39,7 @@ def plan(
     acceleration: npt.ArrayLike | None = None,
     torque: npt.ArrayLike | None = None,
     jerk: npt.ArrayLike | None = None,
-    intervals: int | None = None,
+    intervals: int = 200,
 ) -> Plan:
     """Finds a motion from rest to rest around obstacles, within joint limits.
 
@@ -97,7 +97,7 @@ def plan(
     least, count = check_finite("margin", margin), None if paths is None else check_count("paths", paths, least=1)
     number, longest = check_count("seed", seed), check_positive("time_limit", time_limit, unit="s")
     limits = {"velocity": velocity, "acceleration": acceleration, "torque": torque, "jerk": jerk}
-    parts = None if intervals is None else check_count("intervals", intervals, least=2)
+    parts = check_count("intervals", intervals, least=2)
     checked = JointLimits.of(robot, velocity, acceleration, torque, jerk)
     space = FreeSpace(robot, scene, least)
     first = checked_configuration(space, "start", start)
