@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trajopt.analysis.body_gaps import body_gaps
 from trajopt.analysis.constraints import ConstraintRows, constraint_rows
 from trajopt.analysis.lines import Line
 from trajopt.analysis.references import distances_of
 from trajopt.plotting.controls import control_panels
 from trajopt.plotting.style import line_look
 from trajopt.residuals import ResidualModelCollisions
-from trajopt.shooting.collision_slots import BodyDistances
 from trajopt.solution import Solution
 from trajopt.types import Reals
 
@@ -64,11 +64,7 @@ def _all_distances(motion: Solution) -> list[Line]:
         if not isinstance(item.residual, ResidualModelCollisions) or f"{item.name}.lower" not in values:
             continue
         margins = values[f"{item.name}.lower"]  # of links from each other it may be less
-        own = [
-            np.array([p.flat(row) for row in values[f"{item.name}.{key}"]])
-            for key, p in item.residual.parameters().items()
-        ]
-        gaps = np.concatenate(BodyDistances(item.residual)(motion.xs, np.concatenate(own, axis=1)), axis=1)
+        gaps = np.concatenate(body_gaps(item, values, motion.xs, np.arange(len(motion.xs)))[0], axis=1)
         links = item.residual.indices()[:, 1] >= 0
         others = np.where(links, _LINKS, [label.rpartition(_AND)[2] for label in item.residual.labels()])
         for name in np.unique(others).tolist():

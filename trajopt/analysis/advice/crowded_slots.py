@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from trajopt.analysis.basics import time_words
+from trajopt.analysis.body_gaps import body_gaps
 from trajopt.analysis.references import distances_of
 from trajopt.residuals import ResidualModelCollisions
-from trajopt.shooting.collision_slots import BodyDistances
 from trajopt.solution.solution import Solution
 
 NOTHING = 1e-6  # violation of a margin that is not reported [m]
@@ -25,12 +25,8 @@ def crowded_slots(solution: Solution) -> list[str]:
         knots = np.flatnonzero(np.isfinite(margins))
         if solution.problem is not None and solution.problem.start == "fixed" and len(margins) > 1:
             knots = knots[knots > 0]  # no solver can change x0
-        own = {
-            key: np.array([p.flat(row) for row in values[f"{item.name}.{key}"][knots]])
-            for key, p in residual.parameters().items()
-        }
-        gaps_of = BodyDistances(residual)
-        found = residual.without_row(gaps_of(solution.xs[knots], np.concatenate(list(own.values()), axis=1)), own)
+        gaps, own = body_gaps(item, values, solution.xs, knots)
+        found = residual.without_row(gaps, own)
         excess = {pair: margins[knots] - gaps for pair, gaps in found.items()}
         near = {pair: float(each.max()) for pair, each in excess.items() if each.max() > NOTHING}
         if near:
