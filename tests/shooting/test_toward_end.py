@@ -55,11 +55,8 @@ def test_a_fastest_motion_of_a_crane_needs_no_guess() -> None:
     problem = crane()
     problem.free("dt", 0.02, 0.12)
     np.testing.assert_allclose(states_without_guess(problem), np.linspace(START, GOAL, 81))
-    at_rest = SolverSQP(problem, SQPOptions(max_iterations=300)).solve(np.tile(START, (81, 1)))
+    at_rest = SolverSQP(problem, SQPOptions(max_iterations=100)).solve(np.tile(START, (81, 1)))
     assert not at_rest.converged
-    advice = [line for line in at_rest.explain().splitlines() if line.startswith("->")]
-    told = [any(words in line for line in advice) for words in ("still fell", "may exclude each other")]
-    assert told in ([True, False], [False, True])  # rows whose violation still falls need not exclude each other
     solution = SolverSQP(problem).solve()
     assert solution.converged
     assert solution.iterations < 60

@@ -6,7 +6,9 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+import pytest
 
+from tests.solvers.test_sqp import known
 from tests.support.constrained import arm, pendulum, weak_pendulum
 from trajopt.analysis import constraint_rows
 from trajopt.analysis.advice.dead_ends import looser_first
@@ -130,3 +132,12 @@ def test_gaps_count_while_there_is_no_motion() -> None:
     (line,) = going_on(stopped(torn, costs, gap_norm=np.linspace(6.0, 0.5, 12)))
     assert line.startswith("gaps and violations still fell by 90 % in the last 10")
     assert going_on(stopped(arm(), costs, gap_norm=np.linspace(6.0, 0.5, 12))) == []  # closed by the last step
+
+
+@pytest.mark.parametrize("name", ["pendulum", "cart_pole", "obstacles"])
+def test_rows_whose_violation_still_falls_need_not_exclude_each_other(name: str) -> None:
+    case = known(name)
+    cut = SolverSQP(case.problem, SQPOptions(max_iterations=16)).solve(*case.guess)
+    advice = [line for line in cut.explain().splitlines() if line.startswith("->")]
+    assert any("still fell" in line for line in advice)
+    assert not any("may exclude each other" in line or "relax " in line for line in advice)
