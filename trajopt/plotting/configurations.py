@@ -12,7 +12,7 @@ from trajopt.analysis.skeleton import skeleton_of
 from trajopt.checks import as_numbers, check_array, check_instance, check_text
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.motion import draw_base, draw_figures
-from trajopt.plotting.obstacles import corners, draw_hulls, draw_obstacle, obstacles_around, solids_around
+from trajopt.plotting.obstacles import Surroundings
 from trajopt.plotting.path import BODY_AXES
 from trajopt.plotting.scene import check_points, scene_of
 from trajopt.plotting.solids import around_solids
@@ -74,7 +74,6 @@ def plot_configurations(
         check_array("view", view, (2,), cure="elevation and azimuth [deg]")
     check_text("title", title)
     drawn = as_obstacles(obstacles)
-    bodies, hulls = obstacles_around(drawn), solids_around(drawn)
     marks, targets = check_points("points", points), _placements(placements)
     q = q.reshape(-1, robot.nq)[::-1]  # draw the first configuration on top
     skeleton, _ = skeleton_of(robot.model, q, shapes=robot.shapes)
@@ -85,13 +84,11 @@ def plot_configurations(
         around = np.concatenate([marks, axes.reshape(-1, 3)])
         depth = float(np.ptp(np.concatenate([skeleton.points.reshape(-1, 3), around])[:, 1]))
         flat = view is None and depth < _FLAT * size
-        beside = corners(bodies, skeleton.points.reshape(-1, 3))
-        around = np.concatenate([around, around_solids(skeleton), beside, *(each.reshape(-1, 3) for each in hulls)])
+        beside = Surroundings(drawn, skeleton.points.reshape(-1, 3))
+        around = np.concatenate([around, around_solids(skeleton), beside.points])
         scene = scene_of(target, skeleton.points, around, None if flat else view or _VIEW)
         scene.axes.set_title(title)
-        for body in bodies:
-            draw_obstacle(scene, body, skeleton.points.reshape(-1, 3))
-        draw_hulls(scene, hulls)
+        beside.draw(scene)
         draw_base(scene, skeleton)
         draw_figures(scene, skeleton, np.arange(len(q)), len(q) - 1)
         for triad in axes:

@@ -15,16 +15,7 @@ from trajopt.plotting.film import filmed
 from trajopt.plotting.frames import check_film_path
 from trajopt.plotting.limits import draw_limit
 from trajopt.plotting.motion import draw_base, draw_figures
-from trajopt.plotting.obstacles import (
-    at_knots,
-    corners,
-    draw_hulls,
-    draw_moving,
-    draw_obstacle,
-    moving_around,
-    obstacles_around,
-    solids_around,
-)
+from trajopt.plotting.obstacles import Surroundings
 from trajopt.plotting.scene import draw_color_bar, scene_of
 from trajopt.plotting.solids import around_solids
 from trajopt.plotting.style import (
@@ -73,15 +64,10 @@ def plot_ik_path(
 
 def _draw_motion(target: Any, track: IKPath) -> None:
     skeleton, paths = _skeleton(track, track.qs)
-    points = skeleton.points.reshape(-1, 3)
-    bodies, hulls = obstacles_around(track.obstacles), solids_around(track.obstacles)
-    moving = at_knots(moving_around(track.obstacles, points), _FIGURES)
-    around = [paths, track.wanted, around_solids(skeleton), corners(bodies, points), *hulls, *(at for _, at in moving)]
-    scene = scene_of(target, skeleton.points, np.concatenate([each.reshape(-1, 3) for each in around]), None)
-    for body in bodies:
-        draw_obstacle(scene, body, points)
-    draw_hulls(scene, hulls)
-    draw_moving(scene, moving)
+    beside = Surroundings(track.obstacles, skeleton.points.reshape(-1, 3), _FIGURES)
+    around = [paths.reshape(-1, 3), track.wanted.reshape(-1, 3), around_solids(skeleton), beside.points]
+    scene = scene_of(target, skeleton.points, np.concatenate(around), None)
+    beside.draw(scene)
     draw_base(scene, skeleton)
     last = len(track) - 1
     draw_figures(scene, skeleton, np.unique(np.round(np.linspace(0, last, _FIGURES)).astype(int)), last)

@@ -19,17 +19,7 @@ from trajopt.analysis.walls import walls_of
 from trajopt.checks import check_array, check_count, check_texts
 from trajopt.errors import InvalidArgumentError, shown, unknown_name
 from trajopt.plotting.ground import draw_balls, draw_planes, draw_relief
-from trajopt.plotting.obstacles import (
-    at_knots,
-    corners,
-    draw_hulls,
-    draw_moving,
-    draw_obstacle,
-    moving_around,
-    obstacles_around,
-    obstacles_to_draw,
-    solids_around,
-)
+from trajopt.plotting.obstacles import Surroundings, obstacles_to_draw
 from trajopt.plotting.scene import Canvas, SceneLines, check_points, draw_color_bar, scene_of
 from trajopt.plotting.sensed import Sensed
 from trajopt.plotting.solids import around_solids, draw_solids, without_released
@@ -98,9 +88,8 @@ def plot_motion(
     if view is not None:
         check_array("view", view, (2,), cure="elevation and azimuth [deg]")
     skeleton, paths, names, marks = _parts(solution, frame, targets)
-    drawn, points = obstacles_to_draw(solution, obstacles), skeleton.points.reshape(-1, 3)
-    bodies, hulls = obstacles_around(drawn), solids_around(drawn)
-    moving = at_knots(moving_around(drawn, points), frames)
+    points = skeleton.points.reshape(-1, 3)
+    beside = Surroundings(obstacles_to_draw(solution, obstacles), points, frames)
     thick = dataclasses.replace(skeleton, solids=thick_links(solution))
     around, sensed = (
         SceneLines(lines, reference, in_vertical_plane(solution)),
@@ -111,15 +100,11 @@ def plot_motion(
         solids = [around_solids(each) for each in (skeleton, thick)]
         legs = _legs(solution, skeleton)
         feet = legs[np.isfinite(legs).all(axis=3)]
-        more = [feet, paths.reshape(-1, 3), marks, corners(bodies, points), *solids, around.points]
+        more = [feet, paths.reshape(-1, 3), marks, beside.points, *solids, around.points]
         more += [wall_points(walls, points), sensed.points(points)]
-        more += [each.reshape(-1, 3) for each in (*hulls, *(place for _, place in moving))]
         scene = scene_of(target, skeleton.points, np.concatenate(more), view)
         knots = np.unique(np.round(np.linspace(0, len(solution.xs) - 1, frames)).astype(int))
-        for body in bodies:
-            draw_obstacle(scene, body, points)
-        draw_hulls(scene, hulls)
-        draw_moving(scene, moving)
+        beside.draw(scene)
         draw_walls(scene, walls)
         sensed.draw(scene)
         draw_base(scene, skeleton, rails=not len(around.lines))
@@ -143,7 +128,7 @@ def plot_motion(
         if len(marks):
             scene.draw(marks, color=RED, marker="*", linestyle="", markersize=12, markeredgecolor="white",
                        label="target" if len(marks) == 1 else "targets", zorder=6)  # fmt: skip
-        if len(paths) or len(marks) or np.size(around.reference) or sensed.several or moving:
+        if len(paths) or len(marks) or np.size(around.reference) or sensed.several or beside.moving:
             target.legend(loc="outside upper left", ncols=3)
         draw_color_bar(target, scene.axes, *time_axis(solution))
         return whole_figure(target)

@@ -38,6 +38,33 @@ def obstacles_to_draw(solution: Solution, obstacles: ObstaclesLike = (), *, more
     return [each for each in known if np.isfinite(each.radii).any()]
 
 
+class Surroundings:
+    """Obstacles around a motion in a picture.
+
+    Args:
+        drawn: The obstacles.
+        points: Points (n, 3) of the motion, which upright cylinders stand beside [m].
+        frames: Number of knots at which obstacles that move are shown [-].
+
+    Attributes:
+        points: Points (n, 3) around all of them [m].
+        moving: Time from 0 to 1 and points of the obstacles that move, at each knot that shows them.
+    """
+
+    def __init__(self, drawn: Sequence[Obstacle], points: Reals, frames: int = 1) -> None:
+        self._bodies, self._hulls, self._beside = obstacles_around(drawn), solids_around(drawn), points
+        self.moving = at_knots(moving_around(drawn, points), frames)
+        around = [corners(self._bodies, points), *self._hulls, *(place for _, place in self.moving)]
+        self.points = np.concatenate([each.reshape(-1, 3) for each in around])
+
+    def draw(self, scene: Canvas) -> None:
+        """Draws them, those that move in the colours of their times."""
+        for body in self._bodies:
+            draw_obstacle(scene, body, self._beside)
+        draw_hulls(scene, self._hulls)
+        draw_moving(scene, self.moving)
+
+
 def obstacles_around(drawn: Sequence[Obstacle]) -> Reals:
     """Rows (x, y, z, radius) of the balls and upright cylinders that do not move [m]; z is NaN for a cylinder."""
     still = [each for each in drawn if each.points.shape[1] == 1 and not moves(each)]

@@ -13,17 +13,7 @@ from trajopt.analysis.vehicles import in_vertical_plane, outlines_of, vehicle_of
 from trajopt.analysis.walls import walls_of
 from trajopt.checks import check_array, check_count
 from trajopt.errors import InvalidArgumentError
-from trajopt.plotting.obstacles import (
-    at_knots,
-    corners,
-    draw_hulls,
-    draw_moving,
-    draw_obstacle,
-    moving_around,
-    obstacles_around,
-    obstacles_to_draw,
-    solids_around,
-)
+from trajopt.plotting.obstacles import Surroundings, obstacles_to_draw
 from trajopt.plotting.scene import Canvas, SceneLines, check_points, draw_color_bar, scene_of
 from trajopt.plotting.sensed import Sensed
 from trajopt.plotting.style import GREY, PALETTE, RAMP, RED, drawing, time_ramp, whole_figure
@@ -101,22 +91,16 @@ def plot_path(
         check_array("view", view, (2,), cure="elevation and azimuth [deg]")
     believed = check_points("estimates", estimates)
     marks = check_points("targets", solution.description.pose_goals if targets is None else targets)
-    drawn = obstacles_to_draw(solution, obstacles)
-    bodies, hulls = obstacles_around(drawn), solids_around(drawn)
-    moving = at_knots(moving_around(drawn, poses[:, :3, 3]), frames)
+    beside = Surroundings(obstacles_to_draw(solution, obstacles), poses[:, :3, 3], frames)
     around = SceneLines(lines, reference, in_vertical_plane(solution))
     points, sensed = poses[:, :3, 3], Sensed(grid, scans, len(poses) - 1)
     with drawing(figure, 7.2, 6.0) as target:
         walls = near_walls(walls_of(solution), np.concatenate([points, marks]))
-        more = [corners(bodies, points), around.points, wall_points(walls, points), sensed.points(points), believed]
-        more += [each.reshape(-1, 3) for each in (*hulls, *(place for _, place in moving))]
+        more = [beside.points, around.points, wall_points(walls, points), sensed.points(points), believed]
         everything, outlines = np.concatenate([points, marks, *more]), _outlines(solution, points, frames)
         axes = axes_at(poses[spread(points, frames)], axis_length(everything, outlines))
         scene = scene_of(target, points[:, None], np.concatenate([everything, axes.reshape(-1, 3)]), view)
-        for body in bodies:
-            draw_obstacle(scene, body, points)
-        draw_hulls(scene, hulls)
-        draw_moving(scene, moving)
+        beside.draw(scene)
         draw_walls(scene, walls)
         sensed.draw(scene)
         around.draw(scene)
