@@ -133,6 +133,10 @@ class RowBounds:
             beyond[self.soft] = 0.0
         return beyond
 
+    def any_at_bounds(self, c: Reals, near: Reals) -> bool:
+        """Whether general rows c (T + 1, nc) within their bounds are as near (T + 1, nc) to some of them."""
+        return bool((self.general & (np.minimum(c - self.lower, self.upper - c) < near)).any())
+
     def slack_cost(self, c: Reals) -> float:
         """Cost of the slacks of soft rows at rows c (T + 1, nc) [cost]."""
         if not self.any_soft:

@@ -83,6 +83,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         run.attempts.units = run.units
         near = not rolled and is_nearly_a_motion(e.xs, e.f, options.feasibility)
         work.begin(run, rolled=rolled)
+        known = not (rolled or near) and work.knows(run)
         if work.rows.excluded:
             self._take_rollouts(run, work, rolled=rolled)
             run.status = SolverStatus.INFEASIBLE
@@ -91,7 +92,10 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             self._take_lines(run, work, hands_over=True)
         else:
             self._take_rollouts(run, work, rolled=rolled)
-            if interior and are_curved(work.model.exact, work.rows):
+            if known:
+                work.take_gains(run, hard=True)
+                run.status = SolverStatus.CONVERGED
+            elif interior and are_curved(work.model.exact, work.rows):
                 run.attempts.put_first("rollouts")
                 self._next(run, work)
                 run.attempts.number = 1

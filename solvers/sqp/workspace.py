@@ -12,6 +12,7 @@ from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.linear_trial import LinearTrial
 from trajopt.solvers.norms import largest, total
 from trajopt.solvers.options import SQPOptions
+from trajopt.solvers.qp import QPStatus
 from trajopt.solvers.riccati import LinearQuadratic, Riccati
 from trajopt.solvers.sqp.guess import is_noisy
 from trajopt.solvers.sqp.merit import Merit
@@ -23,6 +24,7 @@ from trajopt.solvers.sqp.units import Units
 from trajopt.types import Reals
 
 LARGE = 100.0  # mean of the multipliers, of the scaled cost, beyond which stationarity is relative to it
+NEARLY = 1e-3  # part of the cost that a program promises of a guess that is nearly a solution
 LARGEST = 1e4  # times smaller than it is stationarity is taken at most: multipliers of a wild trajectory say nothing
 
 
@@ -163,6 +165,27 @@ class Workspace:
         if start.size:
             run.stationarity = max(run.stationarity, largest(start * units.states) / large)
         run.complementarity = product / max(large, multiplier / LARGE)  # as interior points end relative to it
+
+    def knows(self, run: SQPProgress) -> bool:
+        """Finds multipliers where a guess without any is nearly a solution; whether it is one to rounding.
+
+        It keeps all rows then, some at their bounds, and a program with hard rows, whose multipliers these are, promises
+        little. Rollouts would leave such a guess, as their merit takes the multipliers for 0.
+        """
+        e, kept = self.evaluator, max(run.gap, run.violation) < self.options.feasibility
+        if run.multipliers or not (kept and self.rows.any_at_bounds(e.c, self.options.feasibility * run.units.rows)):
+            return False
+        step, size = self.model.solve(run, None, exact=False), abs(run.scale * run.cost)
+        slope = Merit(self.rows, run.scale).slope(e, step)
+        if step.status is not QPStatus.SOLVED or abs(slope) > NEARLY * size:
+            return False
+        run.multipliers = {"dynamics": step.lam / run.scale, "constraints": step.y / run.scale}
+        self.begin(run, rolled=False)
+        slope += float(
+            np.vdot(step.y, self.rows.of_general(step.rows))
+        )  # the Lagrangian's, without what the program misses
+        small = run.complementarity < self.options.feasibility * min(1.0, size)
+        return small and abs(slope) < self.options.relative_tolerance * size
 
     def infeasibility(self, run: SQPProgress, f: Reals, c: Reals) -> float:
         """Σ |f| + Σ |v| of gaps f (T + 1, ndx) and violations v of rows c (T + 1, nc), relative to their sizes."""

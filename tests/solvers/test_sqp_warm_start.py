@@ -48,6 +48,18 @@ def test_a_warm_start_from_the_solution_takes_at_most_two_iterations(name: str, 
     assert again.cost == pytest.approx(solution.cost, rel=1e-7)
 
 
+@pytest.mark.parametrize("name", list(ocp_problems.PROBLEMS))
+def test_states_and_controls_of_a_solution_are_not_left(name: str) -> None:
+    """Without multipliers a rollout would end at another optimum of "obstacles"."""
+    solution = solved(name)
+    again = SolverSQP(known(name).problem).solve(solution.xs, solution.us)
+    assert again.converged
+    assert again.iterations == 0
+    np.testing.assert_array_equal(again.us, solution.us)
+    near = SolverSQP(known(name).problem).solve(solution.xs, (1.0 + 1e-6) * solution.us)
+    assert near.cost == pytest.approx(solution.cost, rel=1e-6)
+
+
 def test_multipliers_and_a_solution_say_the_same() -> None:
     solution, problem = solved("pendulum"), known("pendulum").problem
     a = SolverSQP(problem).solve(solution)
