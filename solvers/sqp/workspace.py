@@ -169,8 +169,8 @@ class Workspace:
     def knows(self, run: SQPProgress) -> bool:
         """Finds multipliers where a guess without any is nearly a solution; whether it is one to rounding.
 
-        It keeps all rows then, some at their bounds, and a program with hard rows, whose multipliers these are, promises
-        little. Rollouts would leave such a guess, as their merit takes the multipliers for 0.
+        It keeps all rows then, some at their bounds, and a program with hard rows, which has these multipliers,
+        promises little. Rollouts would leave such a guess, as their merit takes the multipliers for 0.
         """
         e, kept = self.evaluator, max(run.gap, run.violation) < self.options.feasibility
         if run.multipliers or not (kept and self.rows.any_at_bounds(e.c, self.options.feasibility * run.units.rows)):
