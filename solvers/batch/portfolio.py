@@ -82,7 +82,7 @@ def best_of(solutions: SolutionBatch) -> Solution:
     Raises:
         UnsupportedOperationError: All solves raised errors.
     """
-    begun = np.flatnonzero(np.isfinite(solutions.cost) & (solutions.iterations > 0))
+    begun = np.flatnonzero(np.isfinite(solutions.cost))
     if not len(begun):
         raise UnsupportedOperationError(f"solve: none of {len(solutions)} starts has a solution: {solutions.error[0]}")
     good = begun[solutions.converged[begun]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from pathlib import Path
 from typing import Any
 
 import casadi as ca
@@ -237,3 +238,18 @@ def test_a_shifted_solution_is_not_left_for_a_rollout(steps: str) -> None:
     assert again.cost == pytest.approx(plan.cost, rel=1e-6)
     few = SolverSQP(problem, SQPOptions(steps=steps, max_iterations=1)).solve(*shifted(plan, problem.x0))
     assert np.abs(few.us).max() <= 2.5
+
+
+def test_a_row_of_a_batch_that_is_the_guess_is_a_solution(tmp_path: Path) -> None:
+    first = solved("pendulum")
+    starts = np.array([first.x0, first.x0 + [0.01, 0.0]])
+    solutions = SolverSQP(known("pendulum").problem).solve_batch(starts, xs=first.xs, us=first.us, progress=False)
+    assert solutions.converged.all()
+    assert solutions.iterations[0] == 0 < solutions.iterations[1]
+    again = solutions[0]
+    np.testing.assert_array_equal(again.us, first.us)
+    assert "converged" in again.explain()
+    again.plot(tmp_path / "again.png")
+    again.save(tmp_path / "again.npz")
+    assert Solution.load(tmp_path / "again.npz", known("pendulum").problem).iterations == 0
+    assert f"{solutions.iterations[1]} most" in solutions.report()["iterations"]

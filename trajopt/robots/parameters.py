@@ -99,6 +99,15 @@ def robot_parameters(robot: Robot, names: Iterable[str]) -> dict[str, RobotParam
     return parameters
 
 
+def robot_as_solved(robot: Robot | None, solved: Mapping[str, Reals]) -> Robot | None:
+    """The robot with those values of its parameters in a solve, one a knot, that are the same at all knots."""
+    own = {} if robot is None else robot.parameters
+    knots = {name: solved[PREFIX + name] for name in own if PREFIX + name in solved}
+    values = {name: each[0] for name, each in knots.items() if len(each) and np.all(each == each[0])}
+    changed = any(not np.array_equal(value, own[name].value) for name, value in values.items())
+    return robot.with_values(values) if robot is not None and changed else robot
+
+
 def with_numbers(model: pin.Model, parameters: Mapping[str, RobotParameter], values: Mapping[str, Reals]) -> pin.Model:
     """Copy of a model in which the quantities of these parameters have other values.
 

@@ -96,6 +96,11 @@ class SolutionBatch(ExplainsAttributes):
         return self.status == SolverStatus.CONVERGED.name
 
     @property
+    def _begun(self) -> npt.NDArray[np.bool_]:
+        """Rows whose solve was begun (B,); one that begins at a solution has no iterations."""
+        return (self.iterations > 0) | ~np.isnan(self.cost)
+
+    @property
     def varied(self) -> dict[str, Any]:
         """Numbers that differ between rows (B,), by names such as "x0[1]" and "goal.reference[2]"."""
         return components({"x0": self.x0, **self.parameters}, varied=True)
@@ -154,7 +159,7 @@ class SolutionBatch(ExplainsAttributes):
     def _row(self, i: int) -> Solution:
         if self.status[i] == ERROR:
             raise UnsupportedOperationError(f"row {i} has no solution, its solve failed with: {self.error[i]}")
-        if not self.iterations[i]:
+        if not self._begun[i]:
             raise UnsupportedOperationError(f"row {i} has no solution, its solve was not begun: {self.status[i]}")
         return Solution(
             xs=self.xs[i].copy(),
@@ -228,7 +233,7 @@ class SolutionBatch(ExplainsAttributes):
             least, middle, most = np.quantile(self.cost[self.converged], (0.0, 0.5, 1.0))
             words["cost"] = f"{least:.6g} least, {middle:.6g} median, {most:.6g} most, of converged rows"
             words |= self._dear(float(middle)) | self._peak()
-        begun = self.iterations[self.iterations > 0]
+        begun = self.iterations[self._begun]
         if begun.size:
             middle, most = np.quantile(begun, (0.5, 1.0))
             words["iterations"] = f"{middle:.0f} median, {most:.0f} most"

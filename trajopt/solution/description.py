@@ -26,6 +26,7 @@ from trajopt.analysis.spheres import simulated_contacts
 from trajopt.analysis.step_errors import StepError, step_error
 from trajopt.errors import TrajoptError
 from trajopt.robots import Robot
+from trajopt.robots.parameters import robot_as_solved
 from trajopt.robots.skeleton import Skeleton
 from trajopt.shooting import inspection
 from trajopt.shooting.checks import Start
@@ -114,7 +115,7 @@ class Description:
         feet: Frames of the feet of a robot with a floating base; empty for other solutions.
         legs: Contacts, forces and feet; None without contacts.
         reached: Targets of a gait and what the motion achieved; empty for other problems.
-        robot: The robot; None for states without a robot.
+        robot: The robot, with its parameters as in the solve; None for states without a robot.
         skeleton: Skeleton of a body that is not a robot, if its model has one.
         poses: Poses (T + 1, 4, 4) [-, m] of a body whose states are poses; otherwise None.
         pose_goals: Target positions of this body (n, 3) [m].
@@ -174,7 +175,7 @@ class Description:
     feet: Lazy[Names] = Lazy(lambda d: contact_frames(d._problem) if is_legged(d._solution) else ())
     legs: Lazy[LeggedMotion | None] = Lazy(lambda d: motion_of(d._solution, d._problem) if d.touches else None)
     reached: Lazy[tuple[Reached, ...]] = Lazy(lambda d: () if d.schedule is None else gait_reached(d.schedule, d.legs))
-    robot: Lazy[Robot | None] = Lazy(lambda d: d.state.robot)
+    robot: Lazy[Robot | None] = Lazy(lambda d: robot_as_solved(d.state.robot, d._solution.parameters))
     skeleton: Lazy[Skeleton | None] = Lazy(lambda d: None if d.robot else model_skeleton(d._solution, d.models))
     poses: Lazy[Reals | None] = Lazy(lambda d: d.state.body_poses(d._solution.xs))
     notes: Lazy[Names] = Lazy(lambda d: ())
