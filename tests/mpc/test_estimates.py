@@ -345,3 +345,58 @@ def test_goals_are_places_and_no_velocities() -> None:
     assert missed_goals(state, xs, ends, 4) == ""
     ends[:, 1] = 0.7
     assert missed_goals(state, xs, ends, 4) == f"{state.tangent_names[1]} by 0.7 rad"
+
+
+NOISY = np.array([2e-3, 5e-3, 2e-2, 5e-2])
+
+
+def own_pole() -> trajopt.ShootingProblem:
+    """Window of a cart-pole's swing-up, its mass and length run-time parameters."""
+
+    class CartPole(trajopt.DifferentialActionModelSymbolic):
+        def __init__(self, costs: trajopt.CostStack) -> None:
+            super().__init__(costs.state, nu=1, costs=costs)
+            self.mass, self.length = self.parameter("mass", 0.3), self.parameter("length", 0.5)
+
+        def acceleration(self, x: ca.SX, u: ca.SX) -> ca.SX:
+            m, length, s, c = self.mass, self.length, ca.sin(x[1]), ca.cos(x[1])
+            a = (u[0] + m * s * (length * x[3] ** 2 + 9.81 * c)) / (1.0 + m * s**2)
+            return ca.vertcat(a, -(a * c + 9.81 * s) / length)
+
+    state = trajopt.StateVector(4)
+    weights = trajopt.ActivationModelWeightedQuad([1.0, 1.0, 0.1, 0.1])
+    upright = trajopt.ResidualModelState(state, [0.0, np.pi, 0.0, 0.0])
+    costs = trajopt.CostStack(state).add("effort", trajopt.ResidualModelControl(state), weight=1e-2)
+    costs.add("upright", upright, weight=1.0, activation=weights)
+    end = trajopt.CostStack(state).add("upright", upright, weight=100.0)
+    knot = trajopt.IntegratedActionModelRK4(CartPole(costs), dt=0.04)
+    return trajopt.ShootingProblem(np.zeros(4), [knot] * 40, end)
+
+
+@pytest.mark.parametrize("error", [{"mass": mpc.Factor(1.1)}, {"mass": 0.33}], ids=["factor", "value"])
+def test_the_plant_does_not_follow_estimates(error: dict[str, Any]) -> None:
+    """Not in a second loop, either; its length was that of the estimate, its mass 1.1 times it."""
+    window = own_pole()
+    controller = mpc.MPCController(window, options=mpc.MPCOptions(dt=0.02, estimate={"mass": 0.03, "length": 0.05}))
+    knot = trajopt.IntegratedActionModelRK4(window.running[0].differential, dt=0.02)
+    plant = trajopt.ShootingProblem(np.zeros(4), [knot], trajopt.CostStack(window.state))
+    plant.set_parameter("mass", 0.33)
+    for seed in range(2):
+        log = mpc.simulate(controller, None, np.zeros(4), 2.0, noise=NOISY, model_error=error, seed=seed)
+        assert np.ptp(log.estimated["length"][:, 0]) > 0.01
+        steps = [plant.calc([x, x], [u]).gaps[1] for x, u in zip(log.xs, log.us)]
+        moves = log.xs[1:] - log.xs[:-1]
+        np.testing.assert_allclose(np.array(steps), moves, atol=1e-9)
+        assert "instead of 0.3" in log.report()["plant"] or "times 1.1" in log.report()["plant"]
+
+
+def test_estimates_of_noisy_states_have_true_deviations() -> None:
+    """With errors twice their deviation a filter believes noise."""
+    controller = mpc.MPCController(own_pole(), options=mpc.MPCOptions(dt=0.02, estimate={"mass": 0.03, "length": 0.05}))
+    rng, scores = np.random.default_rng(0), []
+    for seed in range(12):
+        true = {"mass": 0.3 * rng.uniform(0.85, 1.15), "length": 0.5 * rng.uniform(0.85, 1.15)}
+        log = mpc.simulate(controller, None, np.zeros(4), 3.0, noise=NOISY, model_error=true, seed=seed)
+        ends = {name: log.estimated[name][-1] for name in true}
+        scores.append([(value - true[name]) / deviation for name, (value, deviation) in ends.items()])
+    assert np.sqrt(np.mean(np.square(scores), axis=0)).max() < 1.3

@@ -21,7 +21,7 @@ def problem() -> trajopt.ShootingProblem:
     tool = trajopt.ResidualModelFrameTranslation(state, "tool", GOAL)
     reach = trajopt.ConstraintStack(state).add("goal", tool, equals=0.0)
     end = trajopt.ActionModelTerminal(trajopt.CostStack(state), constraints=reach)
-    start = state.zero() + [-0.5, 0.3, 0.0, 0.0]
+    start = state.zero() + np.array([-0.5, 0.3, 0.0, 0.0])
     return trajopt.ShootingProblem(start, [trajopt.IntegratedActionModelEuler(arm, dt=0.05)] * 20, end)
 
 

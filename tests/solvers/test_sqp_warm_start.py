@@ -242,7 +242,7 @@ def test_a_shifted_solution_is_not_left_for_a_rollout(steps: str) -> None:
 
 def test_a_row_of_a_batch_that_is_the_guess_is_a_solution(tmp_path: Path) -> None:
     first = solved("pendulum")
-    starts = np.array([first.x0, first.x0 + [0.01, 0.0]])
+    starts = np.array([first.x0, first.x0 + np.array([0.01, 0.0])])
     solutions = SolverSQP(known("pendulum").problem).solve_batch(starts, xs=first.xs, us=first.us, progress=False)
     assert solutions.converged.all()
     assert solutions.iterations[0] == 0 < solutions.iterations[1]

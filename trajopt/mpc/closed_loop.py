@@ -65,8 +65,8 @@ def simulate(
 
     Args:
         controller: The controller; it is reset to x0.
-        plant: None for the controller's own model, whose parameters move along with its references; an action model; a
-            ShootingProblem, whose first knot is used; a Simulator, which takes the controls as torques; a MuJoCoPlant;
+        plant: None for the controller's own model, whose parameters move along with its references, but keep the first
+            values of what the controller estimates; an action model; a ShootingProblem, whose first knot is used; a Simulator, which takes the controls as torques; a MuJoCoPlant;
             or a function (x, u, dt) -> x_next.
         x0: State at the start (nx,).
         duration: Duration > 0, rounded up to whole control periods [s].
@@ -146,7 +146,10 @@ class _Loop:
         self._dt = float(controller.dt)
         self._x0 = self._state.check(x0, "x0")
         self._delay = check_non_negative("delay", delay, unit="s")
-        self._plant = plant_of(plant, self._problem, model_error, self._dt)
+        known = getattr(controller, "estimator", None)
+        if known is not None:
+            known.begin(np.ones(self._problem.nu))  # the plant does not begin with the estimates of the last loop
+        self._plant = plant_of(plant, self._problem, model_error, self._dt, known.parameters if known else ())
         self._dt_plant = self._plant_step(dt_plant)
         self._noise = Noise(noise, self._state, _generator(seed))
         self._sensing = Sensing(self._noise, *sensors, self._state)

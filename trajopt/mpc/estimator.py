@@ -79,6 +79,11 @@ class Estimator:
             )
         return np.array(np.broadcast_to(np.asarray(deviations, dtype=np.float64), size))
 
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the estimated parameters."""
+        return tuple(self._of_names)
+
     def begin(self, ranges: Reals) -> None:
         """Returns to the problem's first values; controls have these ranges (nu,), of their limits or of a plan."""
         first, own = self._first, SHARE * ranges[: self._own]
@@ -88,7 +93,7 @@ class Estimator:
         self._least = np.where(first > 0.0, np.maximum(first - far, kept), first - far)
         self._most = np.where(first < 0.0, np.minimum(first + far, kept), first + far)
         self._theta, self._covariance = first.copy(), np.diag(self._deviations**2)
-        self._largest = np.zeros(self._problem.state.ndx)
+        self._largest, self._jitter = np.zeros(self._problem.state.ndx), Jitter(self._problem.state.ndx)
         self._seen: list[tuple[float, Reals, Reals]] = []
         self.disturbance = np.zeros(self._problem.nu)
         self._tell()
@@ -129,7 +134,7 @@ class Estimator:
         if not (np.all(np.isfinite(J)) and np.all(np.isfinite(error))):
             return
         np.maximum(self._largest, np.abs(state.difference_unchecked(x, xnext)), out=self._largest)
-        noise = (NOISE * self._largest) ** 2 + math.ulp(1.0)
+        noise = (NOISE * self._largest) ** 2 + self._jitter.see(error) + math.ulp(1.0)
         gain = np.linalg.solve(J @ P @ J.T + np.diag(noise), J @ P).T
         self._theta = np.clip(self._theta + gain @ error, self._least, self._most)
         self._covariance = P - gain @ J @ P
@@ -152,6 +157,29 @@ class Estimator:
                 self._theta[place] = parameter.flat(self._problem.table.at(0)[name])
         if self._own:
             self.disturbance = self._theta[self._count :].copy()
+
+
+class Jitter:
+    """Variance of noise in successive errors of predictions.
+
+    A wrong parameter makes errors that change smoothly. Noise v of the states makes v_{k+1} - v_k, nearly, whose second
+    differences have ten times its variance.
+
+    Args:
+        size: Number of elements of an error [-].
+    """
+
+    def __init__(self, size: int) -> None:
+        self._errors: list[Reals] = []
+        self._sum, self._count = np.zeros(size), 0
+
+    def see(self, error: Reals) -> Reals:
+        """Takes the next error (n,) into account; returns the variance (n,) so far."""
+        self._errors = [*self._errors[-2:], error.copy()]
+        if len(self._errors) == 3:
+            self._sum += np.diff(self._errors, 2, axis=0)[0] ** 2 / 10.0
+            self._count += 1
+        return self._sum / max(self._count, 1)
 
 
 def estimable(knot: OneKnot) -> list[str]:

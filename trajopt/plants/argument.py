@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from trajopt.actions.base import ActionModelAbstract
@@ -21,8 +22,12 @@ def fixed_step(model: ActionModelAbstract, period: float) -> float | None:
     return None if "dt" in model.parameters() else model.time_step() or period
 
 
-def plant_of(plant: Any, problem: ShootingProblem, model_error: Any, period: float) -> PlantAbstract:
+def plant_of(
+    plant: Any, problem: ShootingProblem, model_error: Any, period: float, estimated: Iterable[str] = ()
+) -> PlantAbstract:
     """Builds the plant from the argument of `simulate`, for a control period [s].
+
+    The controller's own model keeps the present values of the parameters that the controller estimates.
 
     Raises:
         InvalidArgumentError: The argument is not a plant, or does not fit the controller's problem.
@@ -32,7 +37,8 @@ def plant_of(plant: Any, problem: ShootingProblem, model_error: Any, period: flo
     model = plant.running[0] if isinstance(plant, ShootingProblem) and plant.T else plant
     if plant is None:
         parameters = {name: p for kind in problem.kinds[:-1] for name, p in kind.parameters.items()}
-        return ModelPlant(None, None, error, parameters, fixed_step(problem.running[0], period))
+        kept = {name: problem.table.at(0)[name] for name in estimated}
+        return ModelPlant(None, kept, error, parameters, fixed_step(problem.running[0], period))
     if isinstance(model, (ActionModelAbstract, Simulator, MuJoCoPlant)):
         _check_sizes(model, problem)
     if isinstance(model, ActionModelAbstract):

@@ -34,7 +34,8 @@ class ModelPlant(PlantAbstract):
 
     Args:
         model: Another model; None for the controller's own.
-        values: Parameter values of the other model by name; None for its initial values.
+        values: Parameter values of the other model by name, None for its initial values; of the controller's own model
+            those that stay, as what the controller estimates does not change the plant.
         error: Changed parameter values by name, each a value or a Factor.
         parameters: Existing parameters by name.
         fixed_step: Time step if it cannot be changed [s]; otherwise None.
@@ -50,6 +51,8 @@ class ModelPlant(PlantAbstract):
     ) -> None:
         self._error, self._knots = _checked_error(error, parameters), dict[int, OneKnot]()
         self._own, self.fixed_step = model is None, fixed_step
+        kept = values if self._own and values else {}
+        self._kept = {name: parameters[name].flat(value) for name, value in kept.items()}
         if model is not None:
             self._knot = self._knot_of(model)
             layout = self._knot.layout
@@ -63,6 +66,8 @@ class ModelPlant(PlantAbstract):
         if self._own:
             self._knot = self._knot_of(model)
             self._knot.parameters[:] = row[: len(self._knot.parameters)]
+            for name, value in self._kept.items():
+                self._knot.parameters[self._knot.layout.slices[name]] = value
             self._change(self._knot)
 
     def _knot_of(self, model: ActionModelAbstract) -> OneKnot:
