@@ -92,7 +92,7 @@ class ProgramSteps(MethodAbstract):
         run.lam, run.y, run.K = step.lam, step.y, run.K if step.K is None else step.K
 
     def _moves(self, run: SQPProgress, accept: Callable[[], None]) -> bool:
-        """Accepts a trial, but not where derivatives are not finite, as at the end of a root's domain; whether it did."""
+        """Accepts a trial, unless derivatives are not finite there, as where a root is that of 0; whether it did."""
         before = run.trajectory, run.feasible, run.lam, run.y, run.K
         accept()
         if math.isfinite(run.stationarity):

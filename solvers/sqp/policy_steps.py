@@ -125,8 +125,8 @@ class PolicySteps(ProgramSteps):
     def _search(self, descent: Descent, below: float = math.inf) -> Taken | None:
         """A rollout that lowers the merit enough; without rows, near the end, a few full ones may raise it a little.
 
-        Those lead past a bend of the cost, such as a quadratic barrier's at its bound, to where the Hessian has it. Only
-        lengths `below` one are tried, where that led to a place without derivatives.
+        Those lead past a bend of the cost, such as a quadratic barrier's at its bound, to where the Hessian has it.
+        Only lengths `below` one are tried, where that led to a place without derivatives.
         """
         if not self._rolled:
             return self._first(descent, below)
