@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import trajopt
-from tests.mpc.test_estimates import NOISY, own_pole
+from tests.support.noisy_pole import NOISY, own_pole
 from trajopt import mpc, planar
 from trajopt.errors import InvalidArgumentError
 from trajopt.types import Reals

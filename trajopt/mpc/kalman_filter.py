@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.actions.base import ActionModelAbstract
-from trajopt.checks import as_numbers, check_array, check_instance
+from trajopt.checks import as_numbers, check_array
 from trajopt.errors import InvalidArgumentError, function_raised, shown
 from trajopt.types import Reals
 
@@ -19,7 +19,7 @@ SLIGHT = 1e-6  # change of a coordinate for a derivative of the measurement
 class KalmanFilter:
     """Extended Kalman filter of the state x with covariance P in tangent coordinates.
 
-    `predict(u)` moves both by one knot of the model, x⁺ = f(x, u) and P⁺ = Fx P Fxᵀ + Fu V Fuᵀ + Q; `update(y)` corrects
+    `predict(u)` moves both by a knot of the model, x⁺ = f(x, u) and P⁺ = Fx P Fxᵀ + Fu V Fuᵀ + Q; `update(y)` corrects
     them by a measurement y = h(x). The filter is an estimator of `mpc.simulate(..., estimator=filter)`, which calls it
     with time, measurement and last control, and resets it at the start.
 
@@ -56,7 +56,9 @@ class KalmanFilter:
         angles: Sequence[int] = (),
         first: npt.ArrayLike = 0.0,
     ) -> None:
-        self._model = check_instance("model", model, ActionModelAbstract, "such as problem.running[0]")
+        if not isinstance(model, ActionModelAbstract):
+            raise InvalidArgumentError(f"model: expected an action model, such as a knot, got {shown(model)}")
+        self._model = model
         if measure is not None and not callable(measure):
             raise InvalidArgumentError(f"measure: expected a function of the state (nx,), got {shown(measure)}")
         self._state, self._data, self._measure = model.state, model.create_data(), measure
