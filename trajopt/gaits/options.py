@@ -120,8 +120,8 @@ class GaitOptions:
         relative: Whether weights are for quantities in units of the robot; if not, in SI units.
         mu: Friction coefficient, > 0 [-].
         facets: Number of sides of the friction pyramid, even, >= 4 [-].
-        inner: Whether the pyramid lies inside the friction cone; if not, around it, where it allows up to mu / cos(pi
-            / facets).
+        inner: Whether the pyramid lies inside the friction cone, where it allows mu cos(pi / facets) in the direction of
+            a side, 71 % of mu forward with four; if not, around it, where it allows up to mu / cos(pi / facets).
         sole: Length and width of a sole around the foot's frame [m]; shapes in the robot's file are not read.
         gains: Stiffness and damping that pull a foot in contact to its foothold [1/s², 1/s]; None for `holding_gains`
             of the schedule's time step.

@@ -68,6 +68,19 @@ class ConeAbstract(ABC):
         """Upper bounds of A force, (facets + 1 + further,) [N, N m]."""
         return np.array([*[0.0] * self.facets, self.max_force, *[0.0] * self.further])
 
+    def excess(self, rows: npt.ArrayLike) -> Reals:
+        """Excess |f_t| - μ f_n over the friction cone itself, (n,) [N]; at most 0 for forces in the cone.
+
+        Args:
+            rows: A force for n forces (n, facets + 1 + further) [N, N m], of which the rows of the pyramid are read.
+        """
+        pairs = np.asarray(rows, dtype=float)[:, : self.facets].reshape(-1, self.facets // 2, 2)
+        angles = 2 * np.pi * np.arange(self.facets // 2) / self.facets
+        along = 0.5 * (pairs[:, :, 0] - pairs[:, :, 1])
+        tangential = along @ np.linalg.pinv(np.array([np.cos(angles), np.sin(angles)]))
+        limit = -0.5 * pairs.sum(axis=2).mean(axis=1) / (np.cos(np.pi / self.facets) if self.inner else 1.0)
+        return np.asarray(np.linalg.norm(tangential, axis=1) - limit)
+
 
 @dataclass(frozen=True, eq=False)
 class FrictionCone(ConeAbstract):
