@@ -187,3 +187,21 @@ def test_a_gait_ends_at_rest(name: str) -> None:
         ends.append(np.abs(solution.xs[-1, robot.nq :]).max())
     assert np.abs(solution.xs[-1, robot.nq : robot.nq + 6]).max() < 1e-6
     assert ends[1] < 0.005 < 0.05 < ends[0]  # feet on the ground move by the error of their contacts
+
+
+def test_limits_hold_between_knots_with_rows_at_stages() -> None:
+    """A fast trot slides and turns its knees too fast between knots; explain() names the option that prevents it."""
+    robot = trajopt.load_robot("small-quadruped")
+    stance = gaits.Stance.of(robot, FEET)
+    trot = gaits.quadruped_trot(stance, step_length=0.4, step_height=0.05, step_knots=8, dt=0.02)
+    options = gaits.GaitOptions(integrator="rk4", mu=0.3)
+    solutions = []
+    for each in (options, dataclasses.replace(options, rows="stages")):
+        problem = gaits.gait_problem(robot, trot, options=each, limits=True)
+        solutions.append(SolverSQP(problem).solve(*gaits.gait_guess(problem, trot)))
+    knots, stages = solutions
+    assert knots.converged
+    assert stages.converged
+    assert {each.name for each in knots.description.between} >= {"velocities"}
+    assert 'rows="stages" of the integrator (of a gait: of GaitOptions)' in knots.explain()
+    assert stages.description.between == ()

@@ -14,7 +14,7 @@ from trajopt.analysis.within_steps import WithinSteps
 from trajopt.constraints.row_block import constraint_of, row_name
 from trajopt.errors import TrajoptError
 from trajopt.residuals import ResidualModelCollisions, ResidualModelObstacleDistance, ResidualModelPairDistance
-from trajopt.residuals.friction_cone import ResidualModelConeAbstract
+from trajopt.residuals.friction_cone import ResidualModelConeAbstract, beyond_cone
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ def _excesses(
             residual = kind.model.constraints[rows.name].residual
             if isinstance(residual, ResidualModelConeAbstract):
                 sides = slice(0, residual.cone.facets)
-                beyond = np.maximum(residual.cone.excess(v.rows[at, place]), 0.0)
+                beyond = np.maximum(beyond_cone(residual.cone, v.rows[at, place]), 0.0)
                 table[at, sides] = np.minimum(table[at, sides], beyond[:, None])
         excesses.append((table[:-1], bodies_of(problem, rows.name) if rows.bodies else ()))
     return excesses

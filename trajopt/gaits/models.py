@@ -257,7 +257,7 @@ class GaitModels(Immutable):
             costs.add(term.name, term.residual, float(term.weight.default), term.activation)
         limits = self._limits(actuation)
         dynamics = DYNAMICS[o.dynamics](state, actuation, contacts, costs, constraints=limits, damping=o.damping)
-        return INTEGRATORS[o.integrator](dynamics, 1e-2)
+        return INTEGRATORS[o.integrator](dynamics, 1e-2, **({} if o.rows == "knot" else {"rows": o.rows}))
 
     @functools.cached_property
     def touchdown(self) -> ActionModelAbstract:
