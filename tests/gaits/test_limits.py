@@ -211,3 +211,21 @@ def test_constraints_of_ones_own_hold_at_the_knots_that_are_chosen() -> None:
         gaits.gait_problem(robot, schedule, constraints=low, model="srbd")
     with pytest.raises(InvalidArgumentError, match="constraints: expected a ConstraintStack on StateMultibody"):
         gaits.gait_problem(robot, schedule, constraints=trajopt.ConstraintStack(trajopt.StateVector(2)))
+
+
+def test_limits_hold_between_knots_with_rows_at_stages() -> None:
+    """A fast trot slides and turns its knees too fast between knots; explain() names the option that prevents it."""
+    robot = trajopt.load_robot("small-quadruped")
+    stance = gaits.Stance.of(robot, FEET)
+    trot = gaits.quadruped_trot(stance, step_length=0.4, step_height=0.05, step_knots=8, dt=0.02)
+    options = gaits.GaitOptions(integrator="rk4", mu=0.3)
+    solutions = []
+    for each in (options, dataclasses.replace(options, rows="stages")):
+        problem = gaits.gait_problem(robot, trot, options=each, limits=True)
+        solutions.append(SolverSQP(problem).solve(*gaits.gait_guess(problem, trot)))
+    knots, stages = solutions
+    assert knots.converged
+    assert stages.converged
+    assert {each.name for each in knots.description.between} >= {"velocities"}
+    assert 'rows="stages" of the integrator (of a gait: of GaitOptions)' in knots.explain()
+    assert stages.description.between == ()

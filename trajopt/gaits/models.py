@@ -264,7 +264,7 @@ class GaitModels(Immutable):
         for own in self.constraints.items if self.constraints is not None else ():
             limits.add(own.name, own.residual, lower=own.lower, upper=own.upper, soft=own.soft)
         dynamics = DYNAMICS[o.dynamics](state, actuation, contacts, costs, constraints=limits, damping=o.damping)
-        return INTEGRATORS[o.integrator](dynamics, 1e-2)
+        return INTEGRATORS[o.integrator](dynamics, 1e-2, **({} if o.rows == "knot" else {"rows": o.rows}))
 
     @functools.cached_property
     def touchdown(self) -> ActionModelAbstract:
