@@ -180,9 +180,9 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
             us: Controls (T, nu); by default those that hold the states of `xs` at rest (quasi-static).
             is_feasible: Whether `xs` is the rollout of `us` from x0, without gaps.
             multipliers: `solution.multipliers` of an earlier solution, as a warm start of SolverSQP with one start.
-            starts: Number of guesses from which to solve; the best solution is returned, and its `optima`
-                lists those that were reached. SolverDDP and SolverFDDP stop guesses that promise no lower cost. Besides
-                the guess that was passed: rollouts of its controls and of none, x0 at rest, and random ones [-].
+            starts: Number of guesses from which to solve; the best solution is returned, and its `optima` lists those
+                that were reached. SolverDDP and SolverFDDP stop guesses that promise no lower cost. Besides the passed
+                guess: a way around circles of the plane, rollouts of its controls and of none, x0 at rest, random [-].
             seed: Seed of the random guesses.
 
         Returns:

@@ -14,6 +14,7 @@ from trajopt.errors import TrajoptError, UnsupportedOperationError
 from trajopt.shooting.at_rest_lanes import controls_of_rows
 from trajopt.solution import Solution, SolutionBatch
 from trajopt.solution.batch import ERROR
+from trajopt.solvers.batch.ways import states_around
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -32,14 +33,15 @@ SAME = 1e-6
 def guesses(problem: ShootingProblem, xs: Reals, us: Reals, starts: int, seed: int) -> tuple[Reals, Reals]:
     """Guesses of states (starts, T + 1, nx) and controls (starts, T, nu).
 
-    The first is the one that was passed, (T + 1, nx) and (T, nu). Then come the rollout of its controls, x0 at rest
-    with the controls that hold it, and the rollout of no control, as far as they differ; then random states
-    xs[t] ⊕ s sin(π t / T) d with d ~ N(0, 1) in positions and the controls that hold them.
+    The first is the one that was passed, (T + 1, nx) and (T, nu). Then come a way around circles in the plane, the
+    rollout of its controls, x0 at rest with the controls that hold it, and the rollout of no control, as far as they
+    exist and differ; then random states xs[t] ⊕ s sin(π t / T) d with d ~ N(0, 1) in positions and the controls that
+    hold them.
     """
     rest = np.tile(problem.x0, (problem.T + 1, 1))
-    found = [(xs, us)]
-    held = _held(problem, rest)
-    for candidate in (_rolled(problem, us), held, _rolled(problem, np.zeros_like(us))):
+    found, way = [(xs, us)], states_around(problem, xs)
+    around = None if way is None else _held(problem, way) or (way, us)
+    for candidate in (around, _rolled(problem, us), _held(problem, rest), _rolled(problem, np.zeros_like(us))):
         if candidate is not None and not any(_same(candidate, other) for other in found):
             found.append(candidate)
     rng, state = np.random.default_rng(seed), problem.state

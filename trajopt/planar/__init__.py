@@ -1,10 +1,11 @@
-"""Mobile robots in the plane: wheel models, paths, replanning, occupancy grids, LIDAR, and walls from scans.
+"""Mobile robots in the plane: wheel models, paths, ways around obstacles, replanning, maps, LIDAR, walls from scans.
 
 ```python
 model = DifferentialActionModelDiffDrive(CostStack(state_of_pose()), radius=0.1, half_track=0.2)
 motion = rollout(model, x0=[0, 0, 0], us=[[1.0, 2.0]] * 100, dt=0.05, integrator="euler")
 path = PlanarPath.of_curve(scipy.interpolate.CubicHermiteSpline(times, points, tangents), np.linspace(0, 1, 100))
 xs, us = along(path, model)  # an initial guess for solvers
+way = around([0, 0], [6, 0], circles, problem.times, margin=0.3)  # a path, where the straight line is no good guess
 ```
 
 Ready problems are `trajopt.problems.load("hermite-path")` and `"parking-wheels"`. `trajopt.plotting.plot_grid` draws
@@ -12,6 +13,7 @@ grids.
 """
 
 from trajopt.objects.calls import explain_calls
+from trajopt.planar.around import around
 from trajopt.planar.diff_drive import DifferentialActionModelDiffDrive
 from trajopt.planar.drive import along, rollout
 from trajopt.planar.grid import OccupancyGrid
@@ -33,6 +35,7 @@ __all__ = [
     "Scan",
     "Wall",
     "along",
+    "around",
     "echo_distance",
     "limit_wheels",
     "replan",

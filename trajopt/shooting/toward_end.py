@@ -22,7 +22,7 @@ def states_without_guess(problem: ShootingProblem) -> Reals:
     at_rest = np.tile(problem.x0, (problem.T + 1, 1))
     if not problem.unknowns:
         return at_rest
-    ahead = _toward_end(problem)
+    ahead = toward_end(problem)
     try:
         problem.calc_diff(ahead, problem.quasi_static(ahead[:-1]))
     except ModelEvaluationError:  # the way leads through the centre of an obstacle, for example
@@ -30,7 +30,7 @@ def states_without_guess(problem: ShootingProblem) -> Reals:
     return ahead
 
 
-def _toward_end(problem: ShootingProblem) -> Reals:
+def toward_end(problem: ShootingProblem) -> Reals:
     """States (T + 1, nx) at equal steps from x0 to the end.
 
     There the coordinates are those that hard equations of a `ResidualModelState` ask for, and all others as in x0.
