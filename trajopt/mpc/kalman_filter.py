@@ -9,8 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.actions.base import ActionModelAbstract
+from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.checks import as_numbers, check_array
+from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, function_raised, shown
+from trajopt.shooting import ShootingProblem
+from trajopt.shooting.evaluator import Evaluator
 from trajopt.types import Reals
 
 SLIGHT = 1e-6  # change of a coordinate for a derivative of the measurement
@@ -58,11 +62,11 @@ class KalmanFilter:
     ) -> None:
         if not isinstance(model, ActionModelAbstract):
             raise InvalidArgumentError(f"model: expected an action model, such as a knot, got {shown(model)}")
-        self._model = model
         if measure is not None and not callable(measure):
             raise InvalidArgumentError(f"measure: expected a function of the state (nx,), got {shown(measure)}")
-        self._state, self._data, self._measure = model.state, model.create_data(), measure
-        ndx, nu = model.state.ndx, model.nu
+        end = ActionModelTerminal(CostStack(model.state))
+        self._evaluator = Evaluator(ShootingProblem(model.state.zero(), [model], end))
+        self._state, self._measure, ndx, nu = model.state, measure, model.state.ndx, model.nu
         self.x, self._angles = model.state.zero(), list(angles)
         size = ndx if measure is None else self._seen(self.x).size
         if not all(isinstance(i, (int, np.integer)) and 0 <= i < size for i in self._angles):
@@ -78,26 +82,30 @@ class KalmanFilter:
         self.x, self.P = self._state.check(x0, "x0").copy(), np.diag(self._first)
 
     def predict(self, u: npt.ArrayLike) -> Reals:
-        """Moves the estimate by a step with control u (nu,); returns it (nx,)."""
-        control = check_array("u", u, (self._model.nu,))
-        self._model.calc(self._data, self.x, control)
-        self._model.calc_diff(self._data, self.x, control)
-        Fx, Fu = self._data.Fx, self._data.Fu
-        self.x = np.array(self._data.xnext)
-        self.P = Fx @ self.P @ Fx.T + (Fu * self._V) @ Fu.T + np.diag(self._Q)
+        """Moves the estimate by a step with control u (nu,); returns it (nx,).
+
+        Raises:
+            ModelEvaluationError: The model has no finite step there.
+        """
+        e = self._evaluator
+        e.xs[:], e.us[0] = self.x, check_array("u", u, self._V.shape)
+        e.expand(None)
+        e.check_finite()
+        Fx, Fu = np.split(e.full()[0][0], [len(self.P)], axis=1)
+        self.x, self.P = e.xnext[0].copy(), Fx @ self.P @ Fx.T + (Fu * self._V) @ Fu.T + np.diag(self._Q)
         return self.x.copy()
 
     def update(self, y: npt.ArrayLike) -> Reals:
         """Corrects the estimate by a measurement y (ny,); returns it (nx,)."""
         if self._measure is None:
-            error, H = self._state.difference(self.x, self._state.check(y, "y")), np.eye(self._state.ndx)
+            error, H = self._state.difference_unchecked(self.x, self._state.check(y, "y")), np.eye(self._state.ndx)
         else:
             error = check_array("y", y, self._R.shape) - self._seen(self.x)
             H = self._derivative()
         error[self._angles] = np.remainder(error[self._angles] + np.pi, 2.0 * np.pi) - np.pi
         gain = np.linalg.solve(H @ self.P @ H.T + np.diag(self._R), H @ self.P).T
         left = np.eye(len(self.P)) - gain @ H
-        self.x = self._state.integrate(self.x, gain @ error)
+        self.x = self._state.integrate_unchecked(self.x, gain @ error)
         self.P = left @ self.P @ left.T + (gain * self._R) @ gain.T  # Joseph's form, which stays positive
         return self.x.copy()
 
@@ -119,7 +127,7 @@ class KalmanFilter:
         """Derivative of the measurement by the state (ny, ndx), by central differences."""
         H = np.empty((self._R.size, self._state.ndx))
         for j, d in enumerate(SLIGHT * np.eye(self._state.ndx)):
-            after, before = (self._seen(self._state.integrate(self.x, sign * d)) for sign in (1.0, -1.0))
+            after, before = (self._seen(self._state.integrate_unchecked(self.x, sign * d)) for sign in (1.0, -1.0))
             change = after - before
             change[self._angles] = np.remainder(change[self._angles] + np.pi, 2.0 * np.pi) - np.pi
             H[:, j] = change / (2.0 * SLIGHT)
