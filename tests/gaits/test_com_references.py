@@ -42,7 +42,7 @@ S = np.arange(1, N + 1) / N
 def test_between_phases_that_hold_the_centre_of_mass_it_begins_and_ends_at_rest(
     phases: tuple[gaits.Phase, ...], of: int
 ) -> None:
-    """Also from the beginning to the end of a schedule, on all feet: 10 s³ - 15 s⁴ + 6 s⁵, without acceleration at both ends."""
+    """Also from the beginning to the end of a schedule, on all feet: 10 s³ - 15 s⁴ + 6 s⁵, without a kick."""
     share = progress(*phases, of=of)
     np.testing.assert_allclose(share, 10 * S**3 - 15 * S**4 + 6 * S**5, atol=1e-12)
     speed = np.diff(share, prepend=0.0)
