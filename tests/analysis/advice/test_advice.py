@@ -10,7 +10,10 @@ import pytest
 from casadi import SX
 
 import trajopt
+from tests.support.unsolved import solution_of, trot
+from trajopt import gaits
 from trajopt.analysis.advice.clamped_controls import clamped_controls
+from trajopt.analysis.advice.facts import more_guesses
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import IterationRecord, Solution, SolverStatus
 from trajopt.solvers import SolverFatrop, SolverFDDP, SolverIpopt
@@ -226,3 +229,14 @@ def test_steps_of_two_fifths_after_auto_left_exact_hessians_name_the_option() ->
 
 def test_short_steps_with_exact_hessians_are_explained_by_a_nonconvex_cost() -> None:
     assert "exact Hessians were used where they are convex" in crawled(move(limited=False), blend=0.25)
+
+
+def test_a_gait_within_limits_may_begin_at_one_without() -> None:
+    free = trot()
+    assert free.problem is not None
+    assert free.problem.schedule is not None
+    robot, schedule = free.problem.state.robot, free.problem.schedule
+    limited = solution_of(gaits.gait_problem(robot, schedule, limits=True), free.xs, free.us)
+    words = "SolverFDDP with gait_problem(..., limits=False) solves for a guess, and solver.solve(starts=8) tries other"
+    assert more_guesses(dataclasses.replace(limited, solver="SolverSQP")).startswith(words)
+    assert more_guesses(dataclasses.replace(free, solver="SolverSQP")) == "solver.solve(starts=8) tries other guesses"
