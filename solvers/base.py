@@ -17,12 +17,12 @@ from trajopt.checks import check_count, check_flag, check_items
 from trajopt.errors import InvalidArgumentError, SolverInUseError, shown
 from trajopt.objects.immutable import Immutable
 from trajopt.shooting import ShootingProblem
-from trajopt.shooting.toward_end import states_without_guess
 from trajopt.solution import IterationRecord, Solution, SolutionBatch, SolutionLibrary, SolverStatus
 from trajopt.solvers.hints import ATTRIBUTES, call_hint, options_hint
 from trajopt.solvers.options import SolverOptions
 from trajopt.solvers.progress import Progress
 from trajopt.solvers.unknowns import with_unknowns, without_unknowns
+from trajopt.solvers.ways import first_states
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -174,9 +174,9 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
         """Solves the problem from an initial guess.
 
         Args:
-            xs: States (T + 1, nx). By default the rollout of `us`, or x0 at every knot if `us` is missing too; with
-                unknowns, such as times, straight on to the state that equations of the end ask for. A Solution is a
-                guess as well, with its multipliers if it is SolverSQP's, and of a SolutionLibrary the nearest one.
+            xs: States (T + 1, nx). By default the rollout of `us`; without `us` x0 at every knot, with unknowns or
+                circles of the plane a way to where equations of the end hold. A Solution is a guess as well, with its
+                multipliers if it is SolverSQP's, and of a SolutionLibrary the nearest one.
             us: Controls (T, nu); by default those that hold the states of `xs` at rest (quasi-static).
             is_feasible: Whether `xs` is the rollout of `us` from x0, without gaps.
             multipliers: `solution.multipliers` of an earlier solution, as a warm start of SolverSQP with one start.
@@ -344,7 +344,7 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
         if xs is None and us is not None:
             xs, is_feasible = problem.rollout(us), True
         if xs is None:
-            xs = states_without_guess(problem)
+            xs = first_states(problem)
         if us is None:
             xs, _ = problem.check_guess(xs, np.zeros((problem.T, problem.nu)))
             us = problem.quasi_static(xs[:-1])

@@ -14,7 +14,7 @@ from trajopt.errors import TrajoptError, UnsupportedOperationError
 from trajopt.shooting.at_rest_lanes import controls_of_rows
 from trajopt.solution import Solution, SolutionBatch
 from trajopt.solution.batch import ERROR
-from trajopt.solvers.batch.ways import states_around
+from trajopt.solvers.ways import states_around
 from trajopt.types import Reals
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from trajopt.checks import as_numbers, check_mapping, shape_of
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.shooting.at_rest_lanes import controls_of_rows
 from trajopt.solution import Solution, SolutionBatch
+from trajopt.solvers.ways import begins_at_rest
 from trajopt.types import Ints, Reals
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class BatchRows:
 
         One after the other they take longer than a solve.
         """
-        if self.us is None and len(chosen):
+        if self.us is None and len(chosen) and (self.xs is not None or begins_at_rest(self._problem)):
             x0 = self.x0[chosen][:, None]
             xs = x0 if self.xs is None else self.xs[chosen if len(self.xs) == self.n else chosen * 0, :-1]
             found = controls_of_rows(self._problem, xs)

@@ -8,6 +8,7 @@ cost and infeasibility are those of the problem, without a barrier.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -51,11 +52,9 @@ class LinearSteps(ProgramSteps):
             return None
         descent = Descent.along(step, Merit(work.rows, run.scale), e, exact=work.model.blend > 0.0)
         taken = self._search(run, descent)
-        if taken is None:
-            self.failures += 1
-            self._raise_ridge()
-        else:
-            self._accept(run, taken)
+        while taken is not None and not self._moves(run, partial(self._accept, run, taken)):
+            taken = self._search(run, descent, below=taken.length)
+        self._learn(taken)
         promised = -descent.slope if kept else math.inf  # else it had to make up for gaps and violations
         closed = run.gap < feasibility
         exact = run.gap < ROUNDED or not self._hands_over  # else one more rollout closes the gaps
@@ -82,10 +81,13 @@ class LinearSteps(ProgramSteps):
         missed = np.abs(rows.beyond(self._work.evaluator.c + step.rows)) / run.units.rows
         return not missed.max(initial=0.0) <= options.feasibility  # nor if it is not finite
 
-    def _search(self, run: SQPProgress, descent: Descent) -> Taken | None:
-        """The first acceptable step; a full one that adds infeasibility is corrected unless its program was cut."""
+    def _search(self, run: SQPProgress, descent: Descent, below: float = math.inf) -> Taken | None:
+        """The first acceptable step `below` a length; a full one that adds infeasibility is corrected.
+
+        It is not if its program was cut.
+        """
         work, step, lengths = self._work, descent.step, self._work.options.step_lengths
-        for length in lengths:
+        for length in (each for each in lengths if each < below):
             if self._accepts(run, descent, taken := self._tried(run, descent, step, length)):
                 return taken
             uncut = step.status is not QPStatus.MAX_ITERATIONS  # else a correction would be cut short too
@@ -111,8 +113,15 @@ class LinearSteps(ProgramSteps):
     def _accept(self, run: SQPProgress, taken: Taken) -> None:
         """Moves to the end of the step, and takes its multipliers."""
         self._take(run, taken.step, taken.length)
+        run.trajectory, run.feasible = (taken.xs, taken.us), False
+        self._work.move(run, taken.xs, taken.us)
+
+    def _learn(self, taken: Taken | None) -> None:
+        """A larger δ after a failed search or a very short step."""
+        if taken is None:
+            self.failures += 1
+            self._raise_ridge()
+            return
         self._relax_ridge(short=taken.length < CUT)
         self.failures = 0
         self._shorts = self._shorts + 1 if taken.length < SHORT else 0
-        run.trajectory, run.feasible = (taken.xs, taken.us), False
-        self._work.move(run, taken.xs, taken.us)

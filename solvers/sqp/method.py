@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -89,6 +90,17 @@ class ProgramSteps(MethodAbstract):
         """Takes multipliers and gains of a program, of whose step so much is taken."""
         self._work.model.accept(length)
         run.lam, run.y, run.K = step.lam, step.y, run.K if step.K is None else step.K
+
+    def _moves(self, run: SQPProgress, accept: Callable[[], None]) -> bool:
+        """Accepts a trial, unless derivatives are not finite there, as where a root is that of 0; whether it did."""
+        before = run.trajectory, run.feasible, run.lam, run.y, run.K
+        accept()
+        if math.isfinite(run.stationarity):
+            return True
+        run.trajectory, run.feasible, run.lam, run.y, run.K = before
+        self._work.model.forget()
+        self._work.move(run, *run.trajectory)
+        return False
 
     def _conclude(self, run: SQPProgress, step: QPSolution, promised: float, *, feasible: bool, partial: bool) -> None:
         """Sets the outcome of an iteration that the trajectory alone decides; arguments as in `_is_solved`."""

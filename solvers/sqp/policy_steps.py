@@ -6,6 +6,7 @@ ALTRO, 2019; Byrd, Nocedal, Waltz, Steering exact penalty methods for nonlinear 
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
 
@@ -67,9 +68,12 @@ class PolicySteps(ProgramSteps):
         taken = self._search(descent)
         if self.outcome is Outcome.LOST:
             return None
+        while taken is not None and not self._moves(run, partial(self._accept, run, step, taken)):
+            taken = self._search(descent, below=taken.length)
         self._learn(descent, taken)
-        if taken is not None or (descent.is_flat(FLAT) and e.nc):  # else it stays where it is
-            self._accept(run, descent, taken)
+        if taken is None and descent.is_flat(FLAT) and e.nc:  # it stays, with other multipliers
+            self._accept(run, step, None)
+        self._renew(run, descent, taken)
         self._rolled = True
         cut = taken is not None and 0.0 < taken.length < 1.0 and not e.nc
         self._conclude(run, step, -descent.slope, feasible=run.feasible, partial=cut)
@@ -118,15 +122,16 @@ class PolicySteps(ProgramSteps):
         mu = np.maximum(np.minimum(most, factor * self._merit.mu), self._merit.mu)
         self._merit = replace(self._merit, mu=mu, y=self._merit.y if y is None else y)
 
-    def _search(self, descent: Descent) -> Taken | None:
+    def _search(self, descent: Descent, below: float = math.inf) -> Taken | None:
         """A rollout that lowers the merit enough; without rows, near the end, a few full ones may raise it a little.
 
         Those lead past a bend of the cost, such as a quadratic barrier's at its bound, to where the Hessian has it.
+        Only lengths `below` one are tried, where that led to a place without derivatives.
         """
         if not self._rolled:
-            return self._first(descent)
+            return self._first(descent, below)
         full: Taken | None = None
-        for taken in self._work.rollouts.along(descent):
+        for taken in self._work.rollouts.along(descent, below):
             if taken.merit <= descent.enough(taken.length):
                 return taken
             full = taken if taken.length == self._work.options.step_lengths[0] else full
@@ -136,17 +141,17 @@ class PolicySteps(ProgramSteps):
         self._leaps -= leaps
         return full if leaps else None
 
-    def _first(self, descent: Descent) -> Taken | None:
+    def _first(self, descent: Descent, below: float) -> Taken | None:
         """A rollout from a guess with gaps, whose own merit says little; None if all diverge.
 
         It is the first whose merit is not far from what the program promises, and not above that of the rollout of the
         guess's controls, or of none. Else it is the one of least merit; if that is such a plain one, with far more than
         promised, the guess is lost.
         """
-        best = self._work.rollouts.plain(descent)
+        best = self._work.rollouts.plain(descent) if below == math.inf else None
         tolerable = TOLERABLE * abs(descent.merit.promised(self._work.evaluator, descent.step))
         most = tolerable if best is None else min(tolerable, best.merit)
-        for taken in self._work.rollouts.along(descent):
+        for taken in self._work.rollouts.along(descent, below):
             if taken.merit <= most:
                 return taken
             if best is None or taken.merit < best.merit:
@@ -169,15 +174,19 @@ class PolicySteps(ProgramSteps):
         came = (descent.before - taken.merit) / (-0.5 * descent.slope) if taken and descent.slope < 0.0 else 0.0
         self._trusted = full and abs(came - 1.0) < AGREES
 
-    def _accept(self, run: SQPProgress, descent: Descent, taken: Taken | None) -> None:
-        """Moves to the rollout, takes the program's multipliers, and renews those of the penalty near the end."""
-        work, step = self._work, descent.step
+    def _accept(self, run: SQPProgress, step: QPSolution, taken: Taken | None) -> None:
+        """Moves to the rollout, if there is one, and takes the program's multipliers."""
         self._take(run, step, 0.0 if taken is None else taken.length)
         if taken is not None:
             run.trajectory, run.feasible = (taken.xs, taken.us), True
-        if taken is None or (taken.length >= 0.5 and -descent.slope < SMALL * max(1.0, abs(descent.before))):
+        self._work.move(run, *run.trajectory)
+
+    def _renew(self, run: SQPProgress, descent: Descent, taken: Taken | None) -> None:
+        """Raises the penalty, with new multipliers, where a step promises little."""
+        work, size = self._work, max(1.0, abs(descent.before))
+        stays = taken is None and descent.is_flat(FLAT) and work.evaluator.nc > 0
+        if stays or (taken is not None and taken.length >= 0.5 and -descent.slope < SMALL * size):
             c = work.evaluator.c if taken is None else taken.c
             whole = taken is not None and taken.length == 1.0
-            y = step.y if whole else self._merit.gradient(c)
+            y = descent.step.y if whole else self._merit.gradient(c)
             self._raise(run, work.options.penalty_increase, work.rows.of_general(y))
-        work.move(run, *run.trajectory)

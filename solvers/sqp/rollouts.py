@@ -67,20 +67,24 @@ class PolicyRollouts:
         e.us[:] = kept
         return cost
 
-    def along(self, descent: Descent) -> Iterator[Taken]:
-        """Rollouts of a step's policy from the longest one on, without those that diverge or turn too far."""
+    def along(self, descent: Descent, below: float = math.inf) -> Iterator[Taken]:
+        """Rollouts of a step's policy, the longest `below` a length first, without any that diverge or turn too far."""
         e, step, rows = self._e, descent.step, self._rows
         assert step.K is not None
         e.K[:] = step.K
         e.k[:] = -step.du - (step.K @ step.dx[:-1, :, None])[:, :, 0]
         self.nonfinite = None
         for trials, lengths in self._turns:
+            if lengths[-1] >= below:
+                continue
             trials.begin(e.xs[0], lengths, None)
             if rows.chosen:
                 for lane, alpha in enumerate(trials.alphas[:, 0]):
                     trials.xs[lane, 0] = rows.within_start(e.state.integrate(e.xs[0], alpha * step.dx[0]))
             trials.run()
             for lane, cost in enumerate(trials.totals(len(lengths))):
+                if lengths[lane] >= below:
+                    continue
                 reached = descent.merit.value(cost, trials.c[lane])
                 if not math.isfinite(reached):
                     self.nonfinite = self.nonfinite or trials.nonfinite_trial(lane)

@@ -187,3 +187,45 @@ def test_a_gait_ends_at_rest(name: str) -> None:
         ends.append(np.abs(solution.xs[-1, robot.nq :]).max())
     assert np.abs(solution.xs[-1, robot.nq : robot.nq + 6]).max() < 1e-6
     assert ends[1] < 0.005 < 0.05 < ends[0]  # feet on the ground move by the error of their contacts
+
+
+def test_constraints_of_ones_own_hold_at_the_knots_that_are_chosen() -> None:
+    """The base stays below 98 % of its height in the first swing; without, it does not."""
+    name = "small-quadruped"
+    schedule = problems.load("quadruped-trot", name).problem.schedule
+    assert schedule is not None
+    robot = trajopt.load_robot(name)
+    state = trajopt.StateMultibody(robot)
+    height = trajopt.ResidualModelSymbolic(state, lambda x: x[2], unit="m")
+    low = trajopt.ConstraintStack(state).add("low", height, upper=np.inf)
+    problem = gaits.gait_problem(robot, schedule, constraints=low, limits=True)
+    swing = [t for t in range(schedule.T) if not schedule.active[t].all() and not schedule.touchdowns[t]][:20]
+    free = SolverSQP(problem).solve(*gaits.gait_guess(problem, schedule))
+    most = 0.98 * free.xs[0, 2]
+    assert free.xs[swing, 2].min() > most
+    problem.set_parameter("low.upper", most, swing[5:])
+    kept = SolverSQP(problem).solve(free)
+    assert kept.converged
+    assert kept.xs[swing[5:], 2].max() < most + 1e-8
+    with pytest.raises(InvalidArgumentError, match="constraints: expected None with model='srbd'"):
+        gaits.gait_problem(robot, schedule, constraints=low, model="srbd")
+    with pytest.raises(InvalidArgumentError, match="constraints: expected a ConstraintStack on StateMultibody"):
+        gaits.gait_problem(robot, schedule, constraints=trajopt.ConstraintStack(trajopt.StateVector(2)))
+
+
+def test_limits_hold_between_knots_with_rows_at_stages() -> None:
+    """A fast trot slides and turns its knees too fast between knots; explain() names the option that prevents it."""
+    robot = trajopt.load_robot("small-quadruped")
+    stance = gaits.Stance.of(robot, FEET)
+    trot = gaits.quadruped_trot(stance, step_length=0.4, step_height=0.05, step_knots=8, dt=0.02)
+    options = gaits.GaitOptions(integrator="rk4", mu=0.3)
+    solutions = []
+    for each in (options, dataclasses.replace(options, rows="stages")):
+        problem = gaits.gait_problem(robot, trot, options=each, limits=True)
+        solutions.append(SolverSQP(problem).solve(*gaits.gait_guess(problem, trot)))
+    knots, stages = solutions
+    assert knots.converged
+    assert stages.converged
+    assert {each.name for each in knots.description.between} >= {"velocities"}
+    assert 'rows="stages" of the integrator (of a gait: of GaitOptions)' in knots.explain()
+    assert stages.description.between == ()

@@ -205,6 +205,7 @@ def test_wrong_arguments_are_refused_before_anything_is_compiled() -> None:
         ({"gains": (0.0, -1.0)}, "gains: expected two numbers >= 0"),
         ({"restitution": 1.5}, "restitution: expected a number from 0 to 1"),
         ({"state_weights": 3.0}, "state_weights: expected StateWeights"),
+        ({"rows": "stages"}, "rows: expected 'knot' for Euler steps.*add integrator='rk4'"),
     ):
         with pytest.raises(InvalidArgumentError, match=message):
             gaits.GaitOptions(**values)  # type: ignore[arg-type]

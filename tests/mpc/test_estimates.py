@@ -14,6 +14,7 @@ import pytest
 
 import trajopt
 from tests.mpc import slider
+from tests.support.noisy_pole import NOISY, own_pole
 from trajopt import mpc
 from trajopt.errors import InvalidArgumentError
 from trajopt.mpc.estimator import DECLARE
@@ -345,32 +346,6 @@ def test_goals_are_places_and_no_velocities() -> None:
     assert missed_goals(state, xs, ends, 4) == ""
     ends[:, 1] = 0.7
     assert missed_goals(state, xs, ends, 4) == f"{state.tangent_names[1]} by 0.7 rad"
-
-
-NOISY = np.array([2e-3, 5e-3, 2e-2, 5e-2])
-
-
-def own_pole() -> trajopt.ShootingProblem:
-    """Window of a cart-pole's swing-up, its mass and length run-time parameters."""
-
-    class CartPole(trajopt.DifferentialActionModelSymbolic):
-        def __init__(self, costs: trajopt.CostStack) -> None:
-            super().__init__(costs.state, nu=1, costs=costs)
-            self.mass, self.length = self.parameter("mass", 0.3), self.parameter("length", 0.5)
-
-        def acceleration(self, x: ca.SX, u: ca.SX) -> ca.SX:
-            m, length, s, c = self.mass, self.length, ca.sin(x[1]), ca.cos(x[1])
-            a = (u[0] + m * s * (length * x[3] ** 2 + 9.81 * c)) / (1.0 + m * s**2)
-            return ca.vertcat(a, -(a * c + 9.81 * s) / length)
-
-    state = trajopt.StateVector(4)
-    weights = trajopt.ActivationModelWeightedQuad([1.0, 1.0, 0.1, 0.1])
-    upright = trajopt.ResidualModelState(state, [0.0, np.pi, 0.0, 0.0])
-    costs = trajopt.CostStack(state).add("effort", trajopt.ResidualModelControl(state), weight=1e-2)
-    costs.add("upright", upright, weight=1.0, activation=weights)
-    end = trajopt.CostStack(state).add("upright", upright, weight=100.0)
-    knot = trajopt.IntegratedActionModelRK4(CartPole(costs), dt=0.04)
-    return trajopt.ShootingProblem(np.zeros(4), [knot] * 40, end)
 
 
 @pytest.mark.parametrize("error", [{"mass": mpc.Factor(1.1)}, {"mass": 0.33}], ids=["factor", "value"])

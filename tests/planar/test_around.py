@@ -68,7 +68,7 @@ def test_headings_are_nearest_to_that_of_the_start(heading: float) -> None:
 
 def test_a_solve_that_fails_alone_converges_from_a_way_around() -> None:
     problem = drive()
-    assert not SolverSQP(problem).solve().converged
+    assert not SolverSQP(problem).solve(np.tile(problem.x0, (problem.T + 1, 1))).converged
     way = planar.around(problem.x0, GOAL, POSTS, problem.times, margin=BODY + MARGIN)
     apart = np.linalg.norm(way.poses[:, None, :2] - POSTS[:, :2], axis=2) - POSTS[:, 2] - BODY
     assert apart.min() > MARGIN - 1e-3

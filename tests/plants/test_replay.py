@@ -12,6 +12,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+import trajopt
 from tests.support.unsolved import solution_of
 from trajopt import gaits, problems
 from trajopt.analysis import Feedback, legged_motion, motion_report, replay, replays
@@ -23,6 +24,7 @@ from trajopt.mpc import MuJoCoPlant
 from trajopt.plotting.ground import gap_to_ground
 from trajopt.simulator import HeightField, MDPContact, Plane, Simulator
 from trajopt.solution import Solution, SolverStatus
+from trajopt.solvers import SolverSQP
 from trajopt.types import Reals
 
 pytest.importorskip("mujoco")
@@ -282,3 +284,15 @@ def test_a_model_as_plant_keeps_the_forces_of_its_contacts() -> None:
     plan = planned("quadruped-trot")
     motion = replay(plan, 1, plant=plan.problem.running[0], feedback="open")
     assert motion.measured == {}
+
+
+def test_feet_have_the_friction_of_their_cones() -> None:
+    """A plan for ice ran on a rough floor, and its feet used .645 of their normal force."""
+    robot = trajopt.load_robot("go2")
+    stance = gaits.Stance.of(robot, [f"{leg}_foot" for leg in ("FL", "FR", "RL", "RR")])
+    trot = gaits.quadruped_trot(stance, step_length=0.1, step_height=0.05)
+    problem = gaits.gait_problem(robot, trot, options=gaits.GaitOptions(mu=0.2), limits=True)
+    plan = SolverSQP(problem).solve(*gaits.gait_guess(problem, trot))
+    assert plan.converged
+    plant = replays.in_mujoco(plan)
+    assert [float(contact.parameters()["friction"].default) for contact in plant.spheres] == [0.2] * 4

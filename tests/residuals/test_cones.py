@@ -17,6 +17,7 @@ import trajopt
 from tests.support.contact_robots import Reals, robot_state
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
+from trajopt.residuals.friction_cone import beyond_cone
 
 RNG = np.random.default_rng(0)
 TURNED = pin.exp3(np.array([0.3, -0.7, 1.1]))
@@ -253,3 +254,16 @@ def test_a_barrier_on_a_cone_costs_nothing_inside() -> None:
 def test_cones_refuse(build: Callable[[], Any], message: str) -> None:
     with pytest.raises(InvalidArgumentError, match=message):
         build()
+
+
+@pytest.mark.parametrize("inner", [True, False])
+@pytest.mark.parametrize("facets", FACETS)
+def test_the_excess_over_the_cone_follows_from_the_rows_of_its_pyramid(facets: int, inner: bool) -> None:
+    """|f_t| - mu f_n of random forces on a tilted surface; a wrench cone's rows begin with those of its friction."""
+    forces, mu = RNG.normal(size=(20, 6)), 0.6
+    local = forces[:, :3] @ TURNED
+    expected = np.hypot(*local[:, :2].T) - mu * local[:, 2]
+    shape = {"facets": facets, "inner": inner, "rotation": TURNED}
+    point, sole = trajopt.FrictionCone(mu, **shape), trajopt.WrenchCone(mu, (0.2, 0.1), **shape)
+    np.testing.assert_allclose(beyond_cone(point, forces[:, :3] @ point.matrix.T), expected, atol=1e-12)
+    np.testing.assert_allclose(beyond_cone(sole, forces @ sole.matrix.T), expected, atol=1e-12)

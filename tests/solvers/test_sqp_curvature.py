@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 
 from trajopt import problems
-from trajopt.actions import ActionData, ActionModelAbstract, ActionModelDiscrete
+from trajopt.actions import ActionData, ActionModelAbstract, ActionModelDiscrete, ActionModelTerminal
+from trajopt.actions.differential import DifferentialActionModelSymbolic
+from trajopt.actions.integrated import IntegratedActionModelEuler
+from trajopt.constraints import ConstraintStack
+from trajopt.costs import CostStack
+from trajopt.residuals import ResidualModelControl, ResidualModelState, ResidualModelSymbolic
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
 from trajopt.solvers import SolverSQP, SQPOptions
@@ -117,3 +122,23 @@ def test_no_end_on_a_small_promise_while_the_gradient_falls() -> None:
     assert last.blend > 0.0
     assert before.expected_decrease < SQPOptions().relative_tolerance
     assert last.stop < SQPOptions().tolerance < before.stop
+
+
+@pytest.mark.parametrize("steps", ["policy", "linear"])
+def test_a_step_ends_where_derivatives_are_finite(steps: Any) -> None:
+    """½ √x² is x / 2 to a compiler, and falls on beyond 0, where the root's derivative is not a number."""
+    state = StateVector(1)
+
+    class Moved(DifferentialActionModelSymbolic):
+        def xdot(self, x: casadi.SX, u: casadi.SX) -> casadi.SX:
+            return u
+
+    costs = CostStack(state).add("effort", ResidualModelControl(state), weight=0.1)
+    root = CostStack(state).add("root", ResidualModelSymbolic(state, lambda x: casadi.sqrt(x)), weight=1.0)
+    row = ConstraintStack(state).add("x", ResidualModelState(state), lower=0.001, upper=np.inf)
+    end = ActionModelTerminal(root, constraints=row)
+    problem = ShootingProblem([1.0], [IntegratedActionModelEuler(Moved(state, nu=1, costs=costs), dt=1.0)], end)
+    solution = SolverSQP(problem, SQPOptions(steps=steps)).solve()
+    assert solution.converged
+    np.testing.assert_allclose(solution.xs[-1], 0.001, atol=1e-9)
+    assert all(np.isfinite(record.stop) and record.attempt == 1 for record in solution.history)

@@ -10,7 +10,7 @@ import trajopt
 from tests.support.posts import BODY, GOAL, MARGIN, POSTS, drive
 from trajopt import problems
 from trajopt.solvers import SolverSQP
-from trajopt.solvers.batch.ways import states_around
+from trajopt.solvers.ways import states_around
 from trajopt.types import Reals
 
 
@@ -32,10 +32,23 @@ def test_the_second_start_leads_around_circles() -> None:
     assert way is not None
     assert apart(way) > MARGIN - 1e-3
     np.testing.assert_allclose(way[[0, -1], :2], [problem.x0[:2], GOAL[:2]], atol=1e-9)
-    assert not SolverSQP(problem).solve().converged
-    best = SolverSQP(problem).solve(starts=2)
+    rest = np.tile(problem.x0, (problem.T + 1, 1))
+    assert not SolverSQP(problem).solve(rest).converged
+    best = SolverSQP(problem).solve(rest, starts=2)
     assert best.converged
     assert apart(best.xs) > MARGIN - 1e-6
+
+
+def test_without_a_guess_a_solve_begins_with_that_way() -> None:
+    """A batch, too."""
+    problem = drive()
+    alone = SolverSQP(problem).solve()
+    assert alone.converged
+    assert alone.iterations < 50
+    assert apart(alone.xs) > MARGIN - 1e-6
+    rows = SolverSQP(problem).solve_batch(problem.x0[None], progress=False)
+    assert rows.iterations[0] == alone.iterations
+    assert rows.cost[0] == alone.cost
 
 
 def test_a_point_with_velocities_gets_the_positions_of_a_way() -> None:

@@ -27,6 +27,7 @@ from trajopt.model.parameters import Parameter
 from trajopt.model.parts import Bindings, call_formula, computed, named_call
 from trajopt.states.state_product import StateProduct
 from trajopt.states.state_vector import StateVector
+from trajopt.types import Reals
 
 
 class ActionModelFreed(ActionModelExpression):
@@ -120,6 +121,20 @@ class ActionModelFreed(ActionModelExpression):
             return self.model.knot_expressions(terminal=terminal)
         except UnsupportedOperationError:
             return None
+
+    def unknowns_at(self, xs: Reals, parameters: Reals) -> dict[str, Reals]:
+        """Values (n, size) of the unknowns of knots by name, at states (n, nx) with rows of parameters (n, np)."""
+        theta = xs[:, self.model.state.nx : self.state.nx]
+        if self.selection is not None:
+            inputs = (theta.T, parameters[:, : self.layout.size].T)
+            theta = np.array(self._selected(*inputs)).T
+        return dict(zip(self.sizes, np.split(theta, np.cumsum([*self.sizes.values()])[:-1], axis=1)))
+
+    @functools.cached_property
+    def _selected(self) -> ca.Function:
+        """Unknowns of a knot, of the values of all phases and the knot's parameters."""
+        assert self.selection is not None
+        return ca.Function("unknowns", [self.selection.states, self.layout.symbols], [self.selection.values])
 
     @functools.cached_property
     def _symbols(self) -> SX:

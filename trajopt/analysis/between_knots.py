@@ -14,6 +14,7 @@ from trajopt.analysis.within_steps import WithinSteps
 from trajopt.constraints.row_block import constraint_of, row_name
 from trajopt.errors import TrajoptError
 from trajopt.residuals import ResidualModelCollisions, ResidualModelObstacleDistance, ResidualModelPairDistance
+from trajopt.residuals.friction_cone import ResidualModelConeAbstract, beyond_cone
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ def violated_between(solution: Solution, problem: ShootingProblem) -> tuple[Viol
     A row that depends on a held control may be violated up to the end of the step. Other rows count where they hold at
     both ends: for an obstacle that moves, the step is left out, and so are bounds that one of both knots lacks. Of the
     bounds that the knots of a model have, the widest counts: one that is tighter at single knots is a reserve, such as
-    `Plan.optimise` adds for the steps beside them.
+    `Plan.optimise` adds for the steps beside them. Rows of a friction pyramid count where the force leaves the friction
+    cone as well, as the default pyramid lies inside the cone.
 
     Args:
         solution: The solution.
@@ -211,6 +213,11 @@ def _excesses(
             at, n = list(kind.knots), place.stop - place.start
             values, lower, upper = v.rows[at, place], _lowest(v.lower[at, place]), -_lowest(-v.upper[at, place])
             table[at, :n] = np.maximum(np.maximum(lower - values, values - upper), 0.0)
+            residual = kind.model.constraints[rows.name].residual
+            if isinstance(residual, ResidualModelConeAbstract):
+                sides = slice(0, residual.cone.facets)
+                beyond = np.maximum(beyond_cone(residual.cone, v.rows[at, place]), 0.0)
+                table[at, sides] = np.minimum(table[at, sides], beyond[:, None])
         excesses.append((table[:-1], bodies_of(problem, rows.name) if rows.bodies else ()))
     return excesses
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from trajopt.simulator import ActionModelSimulator, Rollout
     from trajopt.solution import Solution
 
+_FRICTION = 0.7  # of feet without a cone [-]
 _EVEN = 0.02  # largest difference between the heights of feet that stand on one floor [m]
 FIRST = np.zeros(1, dtype=np.int64)
 """Number of the only knot of an array of controls."""
@@ -120,7 +121,7 @@ def in_mujoco(solution: Solution) -> MuJoCoPlant:
     Feet are points at their frames, or the corners of their soles, on a floor at the height of the lowest one. On the
     terrain of a schedule they are balls that touch it at the start. Soles have the size of the robot's collision
     shapes; without any, that of the cones in costs and constraints. Friction is that with which contacts were
-    constructed, 0.7 for feet.
+    constructed, for feet that of their cones in costs and constraints, or 0.7.
 
     Raises:
         InvalidArgumentError: The solution has no robot, or no terrain below footholds of different heights.
@@ -149,8 +150,9 @@ def _feet(solution: Solution) -> list[MDPContact]:
             offsets = sole if len(sole) else offsets
         points = offsets @ robot.placement(q, foot.frame)[:3, :3].T + foot.positions[0]
         radii = np.zeros(len(points)) if terrain is None else np.maximum(terrain.distances(points), 0.0)
+        mu = float(np.max(foot.mu, where=np.isfinite(foot.mu), initial=0.0)) or _FRICTION
         contacts += [
-            MDPContact(foot.frame, offset, radius, floor, name=f"{foot.frame}_{i}")
+            MDPContact(foot.frame, offset, radius, floor, friction=mu, name=f"{foot.frame}_{i}")
             for i, (offset, radius) in enumerate(zip(offsets, radii.tolist()))
         ]
     return contacts

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pinocchio as pin
 
-from trajopt.analysis.references import distances_of
+from trajopt.analysis.body_gaps import geometry_at, without_gaps
+from trajopt.analysis.references import distances_of, knot_values
 from trajopt.checks import check_count, check_finite, check_text
 from trajopt.errors import InvalidArgumentError
 from trajopt.residuals import ResidualModelCollisions
@@ -70,7 +71,10 @@ def swept_clearance(solution: Solution, scene: Scene | None = None) -> Clearance
         raise InvalidArgumentError("path: expected the solution of a robot's problem, or points (T + 1, 2 or more) [m]")
     if solution.problem is None:
         _check_shapes(robot)
-    return _Sweep(*_measured(solution, scene), solution.xs[:, : robot.nq], robot.model).least()
+    residual, parameters = _measured(solution, scene)
+    values = {} if solution.problem is None else knot_values(solution)
+    geometry = geometry_at(residual, values, np.arange(len(solution.xs)))
+    return _Sweep(residual, parameters, solution.xs[:, : robot.nq], robot.model, geometry).least()
 
 
 def _check_shapes(robot: Robot) -> None:
@@ -91,16 +95,10 @@ def _measured(solution: Solution, scene: Scene | None) -> tuple[ResidualModelCol
         if isinstance(item.residual, ResidualModelCollisions):
             parameters = item.residual.parameters()
             rows = [np.array([p.flat(row) for row in values[f"{item.name}.{key}"]]) for key, p in parameters.items()]
-            return item.residual, _without_gaps(np.concatenate(rows, axis=1))
+            return item.residual, without_gaps(np.concatenate(rows, axis=1))
     assert solution.robot is not None
     residual = ResidualModelCollisions(StateMultibody(solution.robot), scene)
     return residual, np.tile(residual.layout.column(), (len(solution.xs), 1))
-
-
-def _without_gaps(rows: Reals) -> Reals:
-    """Rows of knots without parameters, which are NaN, become those of the nearest knot with them."""
-    present = np.flatnonzero(np.isfinite(rows).all(axis=1))
-    return rows[present[np.abs(np.arange(len(rows))[:, None] - present).argmin(axis=1)]]
 
 
 class _Sweep:
@@ -114,10 +112,14 @@ class _Sweep:
         parameters: Its parameters (T + 1, size), which change linearly between knots.
         qs: Configurations (T + 1, nq).
         model: Model of the robot.
+        geometry: Values of the residual's `geometry` (T + 1, k), which change linearly between knots.
     """
 
-    def __init__(self, residual: ResidualModelCollisions, parameters: Reals, qs: Reals, model: pin.Model) -> None:
+    def __init__(
+        self, residual: ResidualModelCollisions, parameters: Reals, qs: Reals, model: pin.Model, geometry: Reals
+    ) -> None:
         self._parameters, self._qs, self._model = parameters[:, : residual.obstacle_size], qs, model
+        self._geometry = geometry
         self._labels, self._indices = residual.labels(), residual.indices()
         self._distances = BodyDistances(residual)
 
@@ -174,6 +176,7 @@ class _Sweep:
         after, share = np.minimum(first + 1, len(self._qs) - 1), times - first
         ends = zip(self._qs[first], self._qs[after], share.tolist())
         q = np.array([pin.interpolate(self._model, a, b, s) for a, b, s in ends])
-        own = self._parameters[first] + share[:, None] * (self._parameters[after] - self._parameters[first])
-        gaps, points = self._distances.with_points(q, own)
+        both = (self._parameters, self._geometry)
+        own, places = (rows[first] + share[:, None] * (rows[after] - rows[first]) for rows in both)
+        gaps, points = self._distances.with_points(q, own, places)
         return np.concatenate(gaps, axis=1), points

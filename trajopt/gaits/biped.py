@@ -35,7 +35,9 @@ def biped_walk(
         step_length: Length of a step; negative for backward steps [m].
         step_height: Height of a swing, >= 0 [m].
         support_knots: Number of knots of a double support [-].
-        first_step: "half" if the first step is half as long, to start at rest; or "full".
+        first_step: "half" for a walk that begins: the first step is half as long, and every further one passes the
+            other foot. "full" for one that goes on from the `end` of such a walk; from feet side by side, the left foot
+            only comes beside the right one at each step, as on stairs.
         **options: Options that all gaits share: dt=2e-2 [s]; step_knots=25, knots of a swing; cycles=1; heading=0,
             angle of the steps about the vertical [rad]; turn=0, angle by which the feet turn to the left over
             the whole gait [rad]; final_knots=0, knots with all feet on the ground at the end;

@@ -70,6 +70,8 @@ class GaitModels(Immutable):
         stance: Stance with the robot's feet, which defines which of them are soles.
         options: Weights and contact models; by default `GaitOptions()`.
         costs: Further cost terms at all knots except touch-downs and the end, on StateMultibody(robot).
+        constraints: Further constraints at these knots. Bounds at some of them alone are run-time parameters,
+            `problem.set_parameter("NAME.lower", ..., knots)`.
         soft: Whether feet may land without impulses; all knots then get a cost term for foot velocities.
         limits: Limits that are hard constraints: True for all, False for none, or GaitLimits.
         follows: Whether problems follow the plans of reduced models, see `ReducedGaitModels`.
@@ -83,7 +85,7 @@ class GaitModels(Immutable):
         limits: Limits that are hard constraints.
 
     Raises:
-        InvalidArgumentError: The robot has no floating base, or `costs` has the state of another robot.
+        InvalidArgumentError: The robot has no floating base, or `costs` or `constraints` have another robot's state.
         UnknownNameError: A foot is not a frame of the robot.
     """
 
@@ -94,6 +96,7 @@ class GaitModels(Immutable):
         options: GaitOptions | None = None,
         *,
         costs: CostStack | None = None,
+        constraints: ConstraintStack | None = None,
         soft: bool = False,
         limits: bool | GaitLimits = False,
         follows: bool = False,
@@ -113,9 +116,11 @@ class GaitModels(Immutable):
             self.options = chosen.absolute(pin.computeTotalMass(robot.model), _length(robot, stance))
         self.keys = identifiers(stance.names)
         self.state = StateMultibody(robot)
-        if costs is not None and not (isinstance(costs, CostStack) and costs.state == self.state):
-            raise InvalidArgumentError(f"costs: expected a CostStack on StateMultibody({robot.name}), got {costs!r}")
-        self.costs = costs
+        for name, stack, kind in (("costs", costs, CostStack), ("constraints", constraints, ConstraintStack)):
+            if stack is not None and not (isinstance(stack, kind) and stack.state == self.state):
+                expected = f"a {kind.__name__} on StateMultibody({robot.name})"
+                raise InvalidArgumentError(f"{name}: expected {expected}, got {stack!r}")
+        self.costs, self.constraints = costs, constraints
         self.soft = soft
         self.limits = GaitLimits.of(limits)
         self._apart: dict[str, Any] = {
@@ -256,8 +261,10 @@ class GaitModels(Immutable):
         for term in self.costs.terms if self.costs is not None else ():
             costs.add(term.name, term.residual, float(term.weight.default), term.activation)
         limits = self._limits(actuation)
+        for own in self.constraints.items if self.constraints is not None else ():
+            limits.add(own.name, own.residual, lower=own.lower, upper=own.upper, soft=own.soft)
         dynamics = DYNAMICS[o.dynamics](state, actuation, contacts, costs, constraints=limits, damping=o.damping)
-        return INTEGRATORS[o.integrator](dynamics, 1e-2)
+        return INTEGRATORS[o.integrator](dynamics, 1e-2, **({} if o.rows == "knot" else {"rows": o.rows}))
 
     @functools.cached_property
     def touchdown(self) -> ActionModelAbstract:

@@ -18,12 +18,13 @@ from trajopt.actions.differential import (
     DifferentialActionModelContactInvDynamics,
 )
 from trajopt.actions.integrated import IntegratedActionModelEuler, IntegratedActionModelRK4
+from trajopt.actions.integrated.stage_rows import ROWS
 from trajopt.checks import check_array, check_count, check_flag, check_known, check_non_negative, check_positive
 from trajopt.errors import InvalidArgumentError
 from trajopt.gaits.lip import GRAVITY
 from trajopt.residuals.friction_cone import check_facets
 
-INTEGRATORS: dict[str, Callable[[DifferentialActionModelAbstract, float], ActionModelAbstract]] = {
+INTEGRATORS: dict[str, Callable[..., ActionModelAbstract]] = {
     "euler": IntegratedActionModelEuler,
     "rk4": IntegratedActionModelRK4,
     "rk4-crocoddyl": functools.partial(IntegratedActionModelRK4, transport=False),
@@ -120,12 +121,13 @@ class GaitOptions:
         relative: Whether weights are for quantities in units of the robot; if not, in SI units.
         mu: Friction coefficient, > 0 [-].
         facets: Number of sides of the friction pyramid, even, >= 4 [-].
-        inner: Whether the pyramid lies inside the friction cone; if not, around it, where it allows up to mu / cos(pi
-            / facets).
+        inner: Whether the pyramid lies inside the friction cone, where it allows mu cos(pi / facets) in the direction
+            of a side, 71 % of mu forward with four; if not, around it, where it allows up to mu / cos(pi / facets).
         sole: Length and width of a sole around the foot's frame [m]; shapes in the robot's file are not read.
         gains: Stiffness and damping that pull a foot in contact to its foothold [1/s², 1/s]; None for `holding_gains`
             of the schedule's time step.
         integrator: "euler", "rk4", or "rk4-crocoddyl", which adds rates of the base as Crocoddyl does.
+        rows: Where the limits of the whole body hold: at each "knot", or at the "stages" of Runge-Kutta steps as well.
         dynamics: "forward" for torques as controls. "inverse" for accelerations and contact forces as controls, with
             equality constraints; this needs a solver with constraints, such as SolverSQP.
         damping: Regularization of the contact dynamics, >= 0 [1/kg].
@@ -133,8 +135,8 @@ class GaitOptions:
         restitution: Coefficient of restitution at touch-downs, 0 to 1 [-].
 
     Raises:
-        InvalidArgumentError: An option has a wrong value.
-        UnknownNameError: `integrator` or `dynamics` is unknown.
+        InvalidArgumentError: An option has a wrong value, or `rows` is "stages" for Euler steps, which have only one.
+        UnknownNameError: `integrator`, `rows` or `dynamics` is unknown.
     """
 
     com: float = 2e5
@@ -162,6 +164,7 @@ class GaitOptions:
     sole: tuple[float, float] = (0.1, 0.05)
     gains: tuple[float, float] | None = None
     integrator: str = "euler"
+    rows: str = "knot"
     dynamics: str = "forward"
     damping: float = 0.0
     touchdown_damping: float = 1e-12
@@ -186,6 +189,10 @@ class GaitOptions:
         if self.restitution > 1:
             raise InvalidArgumentError(f"restitution: expected a number from 0 to 1, got {self.restitution}")
         check_known("integrator", self.integrator, INTEGRATORS)
+        if check_known("rows", self.rows, ROWS) == "stages" and self.integrator == "euler":
+            raise InvalidArgumentError(
+                "rows: expected 'knot' for Euler steps, which have no other stage, got 'stages'; add integrator='rk4'"
+            )
         check_known("dynamics", self.dynamics, DYNAMICS)
 
     def _set(self, name: str, value: Any) -> None:

@@ -84,7 +84,9 @@ class Phase:
         com_start: Start of that line [m]; by default the end of the line of an earlier phase.
         com_velocities: Velocities of the reference at the first knot, where it is at `com_start`, and at the knot
             after the last one, where it is at `com` [m/s]. The reference is then a cubic, or a parabola if they fit
-            one. Without them it is a line, one step ahead at the first knot as in Crocoddyl.
+            one. Without them it is a line, one step ahead at the first knot as in Crocoddyl, with a constant speed. It
+            begins or ends at rest beside a phase that holds the centre of mass, and at an end of the schedule if all
+            feet stand in the phase.
         rise: Requested rise of the centre of mass at the apex of a jump [m], for reports.
         impulse: Whether swinging feet touch down with an impulse, which stops them at once. If not, their contacts
             begin with the feet's current velocity, and the first knot of the next phase has the footholds as

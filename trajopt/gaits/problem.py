@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy.typing as npt
 
 from trajopt.checks import check_instance, check_known
+from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.gaits.limits import GaitLimits
@@ -30,6 +31,7 @@ def gait_problem(
     options: GaitOptions | None = None,
     posture: npt.ArrayLike | None = None,
     costs: CostStack | None = None,
+    constraints: ConstraintStack | None = None,
     limits: bool | GaitLimits = False,
     timing: FreeTime | None = None,
     model: str = "whole-body",
@@ -48,6 +50,7 @@ def gait_problem(
             "half_sitting", or x0 if the robot has neither. In gaits that turn it turns with the feet, see
             `carried_postures`.
         costs: Further cost terms at all knots except touch-downs and the end, on StateMultibody(robot).
+        constraints: Further constraints at these knots, for SolverSQP, see `GaitModels`.
         limits: Limits that are hard constraints, for SolverSQP: friction and wrench cones, torques, velocities and
             positions of the joints. True for all, False for none, or GaitLimits.
         timing: Bounds of the durations of the phases, which the solver then chooses, see `FreeTime`; by default those
@@ -64,7 +67,8 @@ def gait_problem(
     """
     check_instance("schedule", schedule, ContactSchedule)
     if check_known("model", model, ("whole-body", *REDUCED)) != "whole-body":
-        for name, value, none in (("costs", costs, None), ("plan", plan, None), ("collisions", collisions, False)):
+        own = ("costs", costs, None), ("constraints", constraints, None)
+        for name, value, none in (*own, ("plan", plan, None), ("collisions", collisions, False)):
             if value is not none:
                 raise InvalidArgumentError(f"{name}: expected {none} with model={model!r}, got {shown(value)}")
         reduced = ReducedGaitModels(robot, schedule.start, options, model=model, posture=posture, limits=limits)
@@ -74,6 +78,7 @@ def gait_problem(
         schedule.start,
         options,
         costs=costs,
+        constraints=constraints,
         soft=schedule.soft,
         limits=limits,
         follows=plan is not None,

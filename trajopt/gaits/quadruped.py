@@ -42,7 +42,9 @@ def quadruped_walk(
         step_length: Length of a step; negative for backward steps [m].
         step_height: Height of a swing, >= 0 [m].
         support_knots: Number of knots with all feet on the ground, before the steps of each side [-].
-        first_step: "half" if the first stride of the first cycle is half as long, to start at rest; or "full".
+        first_step: "half" for a gait that begins: the first stride of the first cycle is half as long, and every
+            further step passes the feet beside it. "full" for one that goes on from the `end` of such a gait; from feet
+            side by side, left and right feet come beside each other in turn and never pass, as on stairs.
         **options: Options that all gaits share: dt=1e-2 [s]; step_knots=25, knots of a swing; cycles=1; heading=0,
             angle of the steps about the vertical [rad]; turn=0, angle by which the feet turn to the left over
             the whole gait [rad]; final_knots=1, knots with all feet on the ground at the end;

@@ -17,6 +17,8 @@ from trajopt.types import Reals
 
 Flags = npt.NDArray[np.bool_]
 
+_STILL = 1e-6  # largest way of a centre of mass that a phase holds [m]
+
 
 @dataclass(frozen=True)
 class KnotReferences:
@@ -68,7 +70,7 @@ def knot_references(start: Stance, phases: Sequence[Phase], dt: float) -> KnotRe
         for swing in phase.swings:
             knots = slice(begins[i - swing.earlier], first + phase.total_knots)
             feet[knots, column[swing.foot]] = _path(stance.feet[swing.foot], swing, ~touchdown[knots])
-        com[flying] = _com(phase, stance, dt)
+        com[flying] = _com(phase, stance, dt, (_rests(phases, stances, i, i - 1), _rests(phases, stances, i, i + 1)))
         swinging = [column[foot] for foot in phase.swinging]
         landing[first:after, swinging] = False  # a foot that lands and immediately swings again
         if phase.touches_down:
@@ -105,8 +107,11 @@ def _path(start: Foothold, swing: Swing, timed: Flags) -> Reals:
     return path[moments]
 
 
-def _com(phase: Phase, stance: Stance, dt: float) -> Reals:
-    """References of the centre of mass at the phase's knots (knots, 3) [m]; NaN for no reference."""
+def _com(phase: Phase, stance: Stance, dt: float, rests: tuple[bool, bool]) -> Reals:
+    """References of the centre of mass at the phase's knots (knots, 3) [m]; NaN for no reference.
+
+    Without velocities they move at a constant speed along a line, or begin or end at rest there, as a cubic.
+    """
     if phase.com is None:
         return np.full((phase.knots, 3), np.nan)
     start, end = np.array(phase.com_start or stance.com), np.array(phase.com)
@@ -115,5 +120,19 @@ def _com(phase: Phase, stance: Stance, dt: float) -> Reals:
         s = (np.arange(phase.knots) / phase.knots)[:, None]
         bent = s * (1 - s) * ((1 - s) * (first - end + start) - s * (last - end + start))
         return start + s * (end - start) + bent  # Hermite's cubic
-    progress = np.arange(1, phase.knots + 1) / phase.knots
+    s = np.arange(1, phase.knots + 1) / phase.knots
+    progress = s - rests[0] * s * (1 - s) ** 2 + rests[1] * s**2 * (1 - s)
     return start + progress[:, None] * (end - start)
+
+
+def _rests(phases: Sequence[Phase], stances: Sequence[Stance], i: int, beside: int) -> bool:
+    """Whether the centre of mass is at rest where phase i meets the one beside it, or an end of the schedule.
+
+    The phase beside it holds the centre of mass; at an end, all feet stand.
+    """
+    if not 0 <= beside < len(phases):
+        return not phases[i].swings and not phases[i].free
+    phase = phases[beside]
+    if phase.com is None or phase.com_velocities is not None:
+        return False
+    return bool(np.allclose(phase.com, phase.com_start or stances[beside].com, rtol=0.0, atol=_STILL))

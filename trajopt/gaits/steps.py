@@ -154,7 +154,9 @@ def cyclic_gait(
         step_length: Length of a step; negative for backward steps [m].
         step_height: Height of a swing, >= 0 [m].
         support_knots: Number of knots of a support [-].
-        first_step: "half" if steps of the first stride are half as long, to start at rest; or "full".
+        first_step: "half" for a gait that begins: the first group of feet steps half as far, and every further step
+            passes the other feet by half of its length. "full" for one that goes on from the `end` of such a gait; from
+            feet side by side, the groups come beside each other in turn and never pass, as on stairs.
         dt: Time step [s].
         step_knots: Number of knots of a swing [-].
         cycles: Number of cycles, >= 1 [-].

@@ -45,7 +45,7 @@ def filled(model: TaskModel, q: Reals, p: Reals) -> Reals:
     """Parameters (n, np) with the bodies that are nearest at configurations q (n, nq)."""
     p = np.array(p)
     for slots in model.collisions:
-        slots.fill(p, np.arange(len(p)), slots.distances(q, p[:, slots.columns]))
+        slots.fill(p, np.arange(len(p)), slots.gaps(q, p))
     return p
 
 
@@ -60,7 +60,7 @@ def refilled(model: TaskModel, q: Reals, p: Reals, tolerance: float) -> npt.NDAr
     """
     changed = np.zeros(len(q), np.bool_)
     for slots in model.collisions:
-        gaps = slots.distances(q, p[:, slots.columns])
+        gaps = slots.gaps(q, p)
         near = np.flatnonzero(slots.too_near(p, gaps, tolerance))
         changed[near] |= slots.fill(p, near, [each[near] for each in gaps])
     return changed
@@ -104,6 +104,6 @@ def farthest_apart(model: TaskModel) -> Reals:
     p = np.tile(model.layout.column(), (len(choices), 1))
     least = np.zeros(len(choices))
     for slots in model.collisions:
-        gaps = slots.distances(choices, p[:, slots.columns])
+        gaps = slots.gaps(choices, p)
         least = np.min([least, *(each.min(axis=1) for each in gaps)], axis=0)
     return np.asarray(choices[least.argmax()])

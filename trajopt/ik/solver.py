@@ -29,7 +29,9 @@ from trajopt.types import Reals
 TOGETHER = 2048
 """Number of targets of a batch that are solved at once; their memory fits the processor's cache."""
 AT_ONCE = 8
-"""Largest number of starts of a target in a round, and of descents that are polished if none solves it."""
+"""Largest number of starts of a target in a round, and of descents of a `GROUP` that are polished if none solves it."""
+GROUP = 32
+"""Number of successive starts of which the best `AT_ONCE` are polished, so that more starts only add to them [-]."""
 FIRST, AGREEING, SAME = 4, 3, 1.001
 """Starts of a target of a batch with costs in its first round, and how many must lead to the same least cost [-];
 largest ratio of these costs [-]."""
@@ -290,10 +292,11 @@ class IKSolver(Immutable):
         missed = np.flatnonzero(~hit)
         parts = [ends.where(feasible)]
         if len(missed):
-            order = np.lexsort((ends.merit, ends.target))
-            order = order[np.isin(ends.target[order], missed)]
-            place = np.arange(len(order)) - np.searchsorted(ends.target[order], ends.target[order])
-            parts.append(self._search.polished(p, ends.where(order[place < AT_ONCE]), 0.0))
+            ends = ends.where(np.isin(ends.target, missed))
+            group = ends.target * len(ends.q) + _places(ends.target) // GROUP
+            order = np.lexsort((ends.merit, group))
+            best = order[_places(group[order]) < AT_ONCE]
+            parts.append(self._search.polished(p, ends.where(best), 0.0))
         joined = DescentEnds.joined(parts)
         if not self._model.has_costs:
             return joined
@@ -372,6 +375,14 @@ class IKSolver(Immutable):
         if self._model.has_costs and not best.settled[0]:
             return IKStatus.MAX_ITERATIONS
         return IKStatus.SOLVED
+
+
+def _places(labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Place of each element among those with the same label, in their order (n,)."""
+    order = np.argsort(labels, kind="stable")
+    places = np.empty_like(order)
+    places[order] = np.arange(len(labels)) - np.searchsorted(labels[order], labels[order])
+    return places
 
 
 def _rebuilt(

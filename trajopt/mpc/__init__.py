@@ -4,6 +4,7 @@ from trajopt.mpc.closed_loop import simulate
 from trajopt.mpc.controller import MPCController
 from trajopt.mpc.disturbance import Push
 from trajopt.mpc.errors import ClosedLoopError
+from trajopt.mpc.kalman_filter import KalmanFilter
 from trajopt.mpc.log import ClosedLoop
 from trajopt.mpc.options import MPCOptions
 from trajopt.mpc.references import ParameterSchedule
@@ -16,6 +17,7 @@ __all__ = [
     "ClosedLoop",
     "ClosedLoopError",
     "Factor",
+    "KalmanFilter",
     "MPCController",
     "MPCOptions",
     "MPCStatus",

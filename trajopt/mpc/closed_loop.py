@@ -66,8 +66,8 @@ def simulate(
     Args:
         controller: The controller; it is reset to x0.
         plant: None for the controller's own model, whose parameters move along with its references, but keep the first
-            values of what the controller estimates; an action model; a ShootingProblem, whose first knot is used; a Simulator, which takes the controls as torques; a MuJoCoPlant;
-            or a function (x, u, dt) -> x_next.
+            values of what the controller estimates; an action model; a ShootingProblem, whose first knot is used; a
+            Simulator, which takes the controls as torques; a MuJoCoPlant; or a function (x, u, dt) -> x_next.
         x0: State at the start (nx,).
         duration: Duration > 0, rounded up to whole control periods [s].
         delay: Time >= 0 from a measurement until its control acts, shorter than the duration [s].

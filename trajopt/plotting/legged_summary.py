@@ -16,6 +16,7 @@ from trajopt.analysis.legs import LeggedMotion, legged_motion
 from trajopt.analysis.lines import shown_panels
 from trajopt.analysis.moved import moved_words
 from trajopt.analysis.reached import Reached, reached
+from trajopt.analysis.strides import never_pass
 from trajopt.plotting.com import plot_com
 from trajopt.plotting.controls import control_panels
 from trajopt.plotting.feet import plot_feet
@@ -121,6 +122,7 @@ def heading(solution: Solution) -> str:
             target = f" ({_range((row.asked for row in rises), 1e3)} asked)"
         words.append(f"centre of mass rises {_range([rise], 1e3)} mm{target}")
     words += _scheduled(rows) if rows else _measured(_on_feet(solution, motion))
+    words += ["feet come side by side"] if never_pass(solution, motion) else []
     return ", ".join(words)
 
 

@@ -16,12 +16,14 @@ from trajopt.dynamics.robot_expressions import RobotExpressions
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.kernels import Program
+from trajopt.model.parameters import Parameter
 from trajopt.residuals.link_bodies import LinkBodies
 from trajopt.residuals.link_slots import LinkSlots, in_joints
 from trajopt.residuals.multibody import ResidualModelMultibody
 from trajopt.residuals.scene_slots import SceneSlots
 from trajopt.robots.box import Box, check_size
 from trajopt.robots.distance_grid import in_one_table
+from trajopt.robots.parameters import PLACEMENT_QUANTITIES
 from trajopt.robots.placements import check_placement
 from trajopt.robots.round_bodies import Capsule, Sphere, check_ends
 from trajopt.robots.scene import Body, Scene
@@ -168,16 +170,22 @@ class ResidualModelCollisions(ResidualModelMultibody):
     # Choice of the bodies
 
     @functools.cached_property
+    def geometry(self) -> dict[str, Parameter]:
+        """Run-time parameters of the robot that move its bodies, by name."""
+        own = [p for p in self.state.robot.parameters.values() if p.quantity in PLACEMENT_QUANTITIES]
+        return {p.parameter.name: p.parameter for p in own if p.frame is None}
+
+    @functools.cached_property
     def points_program(self) -> Program:
-        """Program q (nq,) -> ends of the axes of all bodies in the world (6 n,) [m]."""
-        model = self.state.robot.model
+        """Program (q, values of `geometry`) (nq + k,) -> ends of the axes of all bodies in the world (6 n,) [m]."""
+        model, symbols = self.state.robot.model, [p.symbol for p in self.geometry.values()]
         q = SX.sym("q", model.nq)
-        robot = RobotExpressions(model, q)
+        robot = RobotExpressions(model, q, parameters=self.state.robot.parameters)
         ends = []
         for joint, points in zip(self._carriers.tolist(), self._ends):
             rotation, position = robot.joint_placement(joint)
             ends += [rotation @ point + position for point in points]
-        return Program.of("collision shapes", ca.Function("points", [q], [ca.vertcat(*ends)]))
+        return Program.of("collision shapes", ca.Function("points", [ca.vertcat(q, *symbols)], [ca.vertcat(*ends)]))
 
     @functools.cached_property
     def distances_program(self) -> Program:

@@ -106,6 +106,21 @@ def friction_rows(mu: SX, facets: int, inner: bool) -> SX:
     return SX(ca.vertcat(*rows))
 
 
+def beyond_cone(cone: ConeAbstract, rows: Reals) -> Reals:
+    """Excess |f_t| - μ f_n over the friction cone itself, (n,) [N]; at most 0 for forces in the cone.
+
+    Args:
+        cone: The cone.
+        rows: A force for n forces (n, facets + 1 + further) [N, N m], of which the rows of the pyramid are read.
+    """
+    pairs = rows[:, : cone.facets].reshape(-1, cone.facets // 2, 2)
+    angles = 2 * np.pi * np.arange(cone.facets // 2) / cone.facets
+    along = 0.5 * (pairs[:, :, 0] - pairs[:, :, 1])
+    tangential = along @ np.linalg.pinv(np.array([np.cos(angles), np.sin(angles)]))
+    limit = -0.5 * pairs.sum(axis=2).mean(axis=1) / (np.cos(np.pi / cone.facets) if cone.inner else 1.0)
+    return np.asarray(np.linalg.norm(tangential, axis=1) - limit)
+
+
 def check_facets(facets: int) -> int:
     """Returns the number of facets; raises InvalidArgumentError unless it is even and between 4 and 1000."""
     count = check_count("facets", facets, most=1000)

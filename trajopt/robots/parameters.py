@@ -104,8 +104,18 @@ def robot_as_solved(robot: Robot | None, solved: Mapping[str, Reals]) -> Robot |
     own = {} if robot is None else robot.parameters
     knots = {name: solved[PREFIX + name] for name in own if PREFIX + name in solved}
     values = {name: each[0] for name, each in knots.items() if len(each) and np.all(each == each[0])}
-    changed = any(not np.array_equal(value, own[name].value) for name, value in values.items())
-    return robot.with_values(values) if robot is not None and changed else robot
+    return None if robot is None else robot_with(robot, {PREFIX + name: value for name, value in values.items()})
+
+
+def robot_with(robot: Robot, values: Mapping[str, Any]) -> Robot:
+    """The robot with values of its parameters, named as in problems; itself if they are those of its model."""
+    own = {
+        name: p.parameter.check(name, values[PREFIX + name])
+        for name, p in robot.parameters.items()
+        if PREFIX + name in values
+    }
+    changed = {name: value for name, value in own.items() if not np.array_equal(value, robot.parameters[name].value)}
+    return robot.with_values(changed) if changed else robot
 
 
 def with_numbers(model: pin.Model, parameters: Mapping[str, RobotParameter], values: Mapping[str, Reals]) -> pin.Model:

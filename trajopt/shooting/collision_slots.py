@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -26,21 +26,24 @@ class BodyDistances:
         self._width = lane_count()
         self._kernels = [kernel(p, self._width) for p in (residual.points_program, residual.distances_program)]
         sizes = [*self._kernels[0].lengths, *self._kernels[1].lengths[1:]]
+        self._nq = residual.state.nq
+        self._geometry = np.concatenate([np.zeros(0), *(p.flat(p.default) for p in residual.geometry.values())])
         self._q, self._points, self._own, *self._gaps = (np.zeros((BLOCKS * self._width, size)) for size in sizes)
         self._calls: dict[int, list[KernelCall]] = {}
 
-    def __call__(self, q: Reals, obstacles: Reals) -> list[Reals]:
+    def __call__(self, q: Reals, obstacles: Reals, geometry: Reals | None = None) -> list[Reals]:
         """Distances (n, pairs) of each kind of pairs [m].
 
         Args:
             q: States or configurations, which begin with q (n, nq or more), n >= 1.
             obstacles: Parameters of the residual, which begin with those of obstacles (n, size).
+            geometry: Values of the residual's `geometry` (n, k); by default those in the robot's model.
         """
-        return self._evaluated(q, obstacles)[1]
+        return self._evaluated(q, obstacles, geometry)[1]
 
-    def with_points(self, q: Reals, obstacles: Reals) -> tuple[list[Reals], Reals]:
+    def with_points(self, q: Reals, obstacles: Reals, geometry: Reals | None = None) -> tuple[list[Reals], Reals]:
         """Distances as those of a call, and the ends (n, bodies, 2, 3) of the axes of all bodies in the world [m]."""
-        points, gaps = self._evaluated(q, obstacles)
+        points, gaps = self._evaluated(q, obstacles, geometry)
         return gaps, points.reshape(len(q), -1, 2, 3)
 
     @property
@@ -48,9 +51,12 @@ class BodyDistances:
         """Calls with the code of all others."""
         return self._calls.get(1) or self._bound(1)
 
-    def _evaluated(self, q: Reals, obstacles: Reals) -> tuple[Reals, list[Reals]]:
+    def _evaluated(self, q: Reals, obstacles: Reals, geometry: Reals | None) -> tuple[Reals, list[Reals]]:
         """Points (n, 6 bodies) and distances (n, pairs) of each kind of pairs."""
         most = len(self._q)
+        if len(self._geometry):
+            own = np.broadcast_to(self._geometry if geometry is None else geometry, (len(q), len(self._geometry)))
+            q = np.concatenate([q[:, : self._nq], own], axis=1)
         parts = [self._block(q[i : i + most], obstacles[i : i + most]) for i in range(0, len(q), most)]
         points, *gaps = parts[0] if len(parts) == 1 else [np.concatenate(some) for some in zip(*parts)]
         return points, gaps
@@ -79,6 +85,8 @@ class CollisionSlots:
         layout: Layout of the parameters.
         name: Name of the constraint.
         residual: Its residual.
+        unknowns: Returns values (n, size) of parameters that are parts of states (n, nx), by name, for these states and
+            rows of parameters; none by default.
 
     Attributes:
         columns: Columns of the residual's parameters.
@@ -87,8 +95,15 @@ class CollisionSlots:
         distances: Distances of all its pairs of bodies.
     """
 
-    def __init__(self, layout: ParameterLayout, name: str, residual: ResidualModelCollisions) -> None:
-        self.name, self.residual = name, residual
+    def __init__(
+        self,
+        layout: ParameterLayout,
+        name: str,
+        residual: ResidualModelCollisions,
+        unknowns: Callable[[Reals, Reals], Mapping[str, Reals]] | None = None,
+    ) -> None:
+        self.name, self.residual, self._unknowns = name, residual, unknowns
+        self._places = {key: layout.slices[key] for key in residual.geometry if key in layout.slices}
         self._bounds = [layout.slices[f"{name}.{side}"] for side in ("lower", "upper")]
         slices = {key: layout.slices[f"{name}.{key}"] for key in residual.parameters()}
         first, end = min(each.start for each in slices.values()), max(each.stop for each in slices.values())
@@ -98,6 +113,19 @@ class CollisionSlots:
         bodies = [slice(slices[key].start, slices[key].stop, width) for key, width in residual.widths.items()]
         self.deciding_columns = [slice(first, self.filled_columns.start), *bodies]
         self.distances = BodyDistances(residual)
+
+    def geometry(self, states: Reals, parameters: Reals) -> Reals:
+        """Values of the residual's `geometry` (n, k), for states or configurations and rows of parameters (n, np)."""
+        values = {key: parameters[:, where] for key, where in self._places.items()}
+        if self.residual.geometry and self._unknowns is not None:
+            values |= self._unknowns(states, parameters)
+        defaults = {key: p.flat(p.default) for key, p in self.residual.geometry.items()}
+        parts = [np.broadcast_to(values.get(key, own), (len(states), len(own))) for key, own in defaults.items()]
+        return np.concatenate([np.zeros((len(states), 0)), *parts], axis=1)
+
+    def gaps(self, states: Reals, parameters: Reals) -> list[Reals]:
+        """Distances (n, pairs) of each kind of pairs [m], for states and rows of parameters as in `geometry`."""
+        return self.distances(states, parameters[:, self.columns], self.geometry(states, parameters))
 
     def named(self, values: Reals) -> dict[str, Reals]:
         """The residual's parameters (n, size) by name."""
@@ -112,7 +140,7 @@ class CollisionSlots:
 
         Args:
             parameters: Their parameters (n, size).
-            gaps: Results of `distances`, n rows each [m].
+            gaps: Results of `gaps`, n rows each [m].
             tolerance: Violation that counts as zero [m].
         """
         least = np.min([each.min(axis=1) for each in gaps], axis=0)
@@ -125,7 +153,7 @@ class CollisionSlots:
         Args:
             parameters: Values of the parameters.
             chosen: Indices (n,) of the rows to fill.
-            gaps: Results of `distances` there, n rows each [m].
+            gaps: Results of `gaps` there, n rows each [m].
         """
         if not len(chosen):
             return np.zeros(0, np.bool_)

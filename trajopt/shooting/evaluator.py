@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from trajopt.actions.freed import ActionModelFreed
 from trajopt.errors import ModelEvaluationError, shown_numbers
 from trajopt.kernels import KernelCall, ParallelCalls, Reduction, compile_together, lane_count
 from trajopt.model.programs import no_solution
 from trajopt.residuals import ResidualModelCollisions
 from trajopt.shooting.arrays import in_one_piece, lifted, padded, with_constant
 from trajopt.shooting.collision_slots import CollisionSlots
-from trajopt.shooting.kinds import by_class
+from trajopt.shooting.kinds import Kind, by_class
 from trajopt.shooting.slot_filler import SlotFiller
 from trajopt.shooting.trials import Trials
 from trajopt.types import Ints, Reals
@@ -116,12 +117,9 @@ class Evaluator:
     def _slot_fillers(self) -> list[SlotFiller]:
         """Fillers of all collision rows; the terminal knot has its own."""
         return [
-            SlotFiller(
-                self.xs, self.parameters, kind.knots, CollisionSlots(kind.layout, item.name, item.residual), STILL
-            )
+            SlotFiller(self.xs, self.parameters, kind.knots, slots, STILL)
             for kind in (*self.running, self.terminal)
-            for item in kind.model.constraints.constraints
-            if isinstance(item.residual, ResidualModelCollisions)
+            for slots in _slots_of(kind)
         ]
 
     def keep(self, size: int) -> None:
@@ -285,3 +283,14 @@ def _common_lift(sizes: list[int | None]) -> int | None:
     """Largest lift size of all kinds of running knots; None if a kind has no lift."""
     lifts = [size for size in sizes if size is not None]
     return max(lifts) if lifts and len(lifts) == len(sizes) else None
+
+
+def _slots_of(kind: Kind) -> list[CollisionSlots]:
+    """Slots of a kind's collision rows."""
+    model = kind.model
+    unknowns = model.unknowns_at if isinstance(model, ActionModelFreed) else None
+    return [
+        CollisionSlots(kind.layout, item.name, item.residual, unknowns)
+        for item in model.constraints.constraints
+        if isinstance(item.residual, ResidualModelCollisions)
+    ]

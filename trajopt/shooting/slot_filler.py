@@ -36,7 +36,9 @@ class SlotFiller:
         self._before = np.full((len(self._chosen), self._points.shape[1]), np.inf)
         self._read = [np.full_like(each, np.nan) for each in self._others()]
         blocks = blocks_of(chosen, lane_count())
-        arguments = [rows(states), rows(self._points)]
+        self._nq, self._with_geometry = slots.residual.state.nq, bool(slots.residual.geometry)
+        self._read_states = np.zeros((len(states), program.inputs[0].size)) if self._with_geometry else states
+        arguments = [rows(self._read_states), rows(self._points)]
         self._call = KernelCall([kernel(program, lane_count())], np.zeros(len(blocks)), blocks, arguments)
 
     @property
@@ -46,6 +48,10 @@ class SlotFiller:
 
     def __call__(self) -> None:
         """Fills the slots."""
+        if self._with_geometry:
+            states, parameters = self._states[self._rows], self._parameters[self._rows]
+            self._read_states[self._rows, : self._nq] = states[:, : self._nq]
+            self._read_states[self._rows, self._nq :] = self._slots.geometry(states, parameters)
         self._call()
         points = self._points[self._rows]
         changes = [np.abs(points - self._before) > self._still, *map(np.not_equal, self._others(), self._read)]
@@ -53,7 +59,7 @@ class SlotFiller:
             return
         moved = np.any([each.any(axis=1) for each in changes], axis=0)
         filled = self._chosen[moved]
-        gaps = self._slots.distances(self._states[filled], self._parameters[filled, self._slots.columns])
+        gaps = self._slots.gaps(self._states[filled], self._parameters[filled])
         self._slots.fill(self._parameters, filled, gaps)
         self._before[moved] = points[moved]
         for read, now in zip(self._read, self._others()):

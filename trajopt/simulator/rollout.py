@@ -16,6 +16,7 @@ from trajopt.errors import function_raised
 from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.objects.lazy import above
 from trajopt.robots import Robot
+from trajopt.robots.parameters import robot_with
 from trajopt.simulator.contact import SimulatorContactAbstract
 from trajopt.types import Reals
 
@@ -143,7 +144,7 @@ def roll_out(simulator: Simulator, x0: npt.ArrayLike, taus: Any, steps: int, dt:
         beyond += requested != torques[t]
     joints = [name.removeprefix("q:") for name in state.tangent_names]
     return Rollout(
-        robot=simulator.robot,
+        robot=robot_with(simulator.robot, simulator.parameter_values()),
         contacts=simulator.model.contacts,
         times=float(dt) * np.arange(steps + 1, dtype=np.float64),
         xs=xs,

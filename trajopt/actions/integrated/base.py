@@ -21,7 +21,7 @@ from trajopt.actions.integrated.control import (
     ControlParametrizationPolyZero,
     parameter_names,
 )
-from trajopt.actions.integrated.stage_rows import StageRows, rows_of_stages
+from trajopt.actions.integrated.stage_rows import ROWS, StageRows, rows_of_stages
 from trajopt.actions.parts import ModelParts
 from trajopt.checks import check_instance, check_known, check_number, check_positive, check_shape
 from trajopt.constraints.row_block import RowBlock
@@ -92,7 +92,7 @@ class IntegratedActionModelAbstract(ActionModelCostedAbstract):
         d.check_expression()
         self.differential = d
         c = self.control = ControlParametrizationPolyZero(d.nu) if control is None else _of_size(control, d)
-        self.rows = check_known("rows", rows, ("knot", "stages"))
+        self.rows = check_known("rows", rows, ROWS)
         if rows == "stages" and d.stage_nu != d.nu:
             raise InvalidArgumentError(
                 f"rows: {type(d).__name__} keeps its equations at the start of a step alone; use rows='knot'"

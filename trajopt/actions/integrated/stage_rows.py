@@ -25,6 +25,8 @@ from trajopt.model.parts import call_formula, computed
 from trajopt.model.programs import kept
 
 Flags = npt.NDArray[np.bool_]
+ROWS = ("knot", "stages")
+"""Where constraint rows hold: at the knot, or at all stages of a step."""
 _DIGITS = 12  # of times, which are sums of coefficients
 
 

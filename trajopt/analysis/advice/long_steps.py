@@ -10,7 +10,7 @@ from trajopt.analysis.between_knots import ViolatedBetween, may_have_stages
 from trajopt.analysis.constraints import ConstraintRows
 from trajopt.solution.solution import Solution
 
-STAGES = ', or rows="stages" of the integrator'
+STAGES = ', or rows="stages" of the integrator (of a gait: of GaitOptions)'
 
 
 def advice_on_steps(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.actuation.base import check_actuation, effort_limits
+from trajopt.actuation.base import ActuationModelAbstract, check_actuation, effort_limits
 from trajopt.checks import as_numbers, check_flag, check_items, check_non_negative, check_path, check_positive
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, shown
 from trajopt.files import output_file
@@ -43,7 +43,8 @@ class MuJoCoPlant(Immutable, PlantAbstract):
             that touch the ground.
             By default, the ends of the legs of a robot with a floating base, on z = 0; none for a fixed base.
         dt: Time step [s].
-        actuation: Motors that the controls drive; by default one at each joint except the base.
+        actuation: Motors that the controls drive, of this robot or of one with the same joints; by default one at each
+            joint except the base.
         armature: Inertia of each motor at its joint, a number or (nv,) [kg m², kg]; by default that of the model.
         damping: Damping of each joint, a number or (nv,) [N m s/rad, N s/m]. The damping in a robot's file is not used,
             since Pinocchio does not use it either.
@@ -112,7 +113,7 @@ class MuJoCoPlant(Immutable, PlantAbstract):
             self.left_out = tuple(_left_out(self.robot, touching, stops))
         self.model = self._compiled(path)
         self.data, self._map = self._mujoco.MjData(self.model), StateMap(model, self.model)
-        own = default_actuation(self.state) if actuation is None else check_actuation(actuation, self.state)
+        own = default_actuation(self.state) if actuation is None else _motors_of(self.state, actuation)
         self._motors = own
         self.nu, self._lower, self._upper = own.nu, own.lower, own.upper
         self._most = effort_limits(model)
@@ -222,6 +223,13 @@ _FREE = "JointModelFreeFlyer"
 
 def _made(robot: Any, contacts: Any, dt: float, options: dict[str, Any]) -> MuJoCoPlant:
     return MuJoCoPlant(robot, contacts, dt, **options)
+
+
+def _motors_of(state: StateMultibody, actuation: Any) -> ActuationModelAbstract:
+    """Returns motors; raises InvalidArgumentError for those of a robot with other joints."""
+    motors = check_actuation(actuation)
+    same = motors.state.coordinate_names == state.coordinate_names
+    return motors if same else check_actuation(motors, state)
 
 
 def _contacts(robot: Robot, contacts: Any, friction: float) -> tuple[MDPContact | Shape, ...]:

@@ -1,0 +1,106 @@
+"""The extended Kalman filter of a state, beside the linear one and in closed loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import trajopt
+from tests.support.noisy_pole import NOISY, own_pole
+from trajopt import mpc, planar
+from trajopt.errors import InvalidArgumentError
+from trajopt.types import Reals
+
+BEACONS = np.array([[0.0, 4.0], [5.0, -1.0], [4.0, 5.0]])  # [m]
+
+
+def linear_knot() -> Any:
+    """A knot x⁺ = A x + B u."""
+    return trajopt.problems.load("lqr").problem.running[0]
+
+
+def readings(x: Reals) -> Reals:
+    """Ranges [m] and bearings [rad] of the beacons (6,)."""
+    away = BEACONS - x[:2]
+    bearings = np.arctan2(away[:, 1], away[:, 0]) - x[2]
+    return np.concatenate([np.linalg.norm(away, axis=1), np.remainder(bearings + np.pi, 2.0 * np.pi) - np.pi])
+
+
+def test_it_is_the_linear_filter_of_a_linear_system() -> None:
+    knot, rng = linear_knot(), np.random.default_rng(0)
+    n, m = knot.state.ndx, knot.nu
+    C, q, r, v = rng.normal(size=(2, n)), 0.1, 0.3, 0.2
+    own = mpc.KalmanFilter(knot, noise=r, process=q, control_noise=v, measure=lambda x: C @ x, first=1.0)
+    data = knot.create_data()
+    knot.calc_diff(data, np.zeros(n), np.zeros(m))
+    A, B, x, P = data.Fx.copy(), data.Fu.copy(), rng.normal(size=n), np.eye(n)
+    knot.calc(data, np.zeros(n), np.zeros(m))
+    drift = np.array(data.xnext)
+    own.reset(x)
+    for _ in range(20):
+        u, y = rng.normal(size=m), rng.normal(size=2)
+        x, P = drift + A @ x + B @ u, A @ P @ A.T + v**2 * B @ B.T + q**2 * np.eye(n)
+        K = P @ C.T @ np.linalg.inv(C @ P @ C.T + r**2 * np.eye(2))
+        x, P = x + K @ (y - C @ x), (np.eye(n) - K @ C) @ P
+        np.testing.assert_allclose(own(0.0, y, u), x, rtol=1e-7, atol=1e-8)
+        np.testing.assert_allclose(own.P, P, rtol=1e-6, atol=1e-8)
+
+
+def test_a_robot_finds_its_place_by_ranges_and_bearings() -> None:
+    """Its errors have the size that the covariance says, also where the bearing of a beacon passes half a turn."""
+    drive = planar.DifferentialActionModelDiffDrive(
+        trajopt.CostStack(planar.state_of_pose()), radius=0.1, half_track=0.2
+    )
+    knot, scores = trajopt.IntegratedActionModelEuler(drive, dt=0.1), []
+    sigma = np.repeat([0.05, 0.02], 3)
+    own = mpc.KalmanFilter(
+        knot, noise=sigma, control_noise=0.3, measure=readings, angles=[3, 4, 5], first=[0.3, 0.3, 0.1]
+    )
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        start = np.array([0.0, 0.0, 0.2])
+        own.reset(start + rng.normal(size=3) * [0.3, 0.3, 0.1])
+        asked = np.array([4.0, 3.0])
+        truth = planar.rollout(drive, start, asked + 0.3 * rng.normal(size=(80, 2)), 0.1, integrator="euler").xs
+        for pose in truth[1:]:
+            own(0.0, readings(pose) + sigma * rng.normal(size=6), asked)
+        error = knot.state.difference(truth[-1], own.x)
+        scores.append(error @ np.linalg.solve(own.P, error))
+    assert 1.5 < np.mean(scores) < 5.0  # 3 expected
+
+
+def test_a_noisy_pole_swings_up_with_it() -> None:
+    """Of ten poles whose states are measured with noise, more are balanced with the filter than without."""
+    window = own_pole()
+    controller = mpc.MPCController(window, options=mpc.MPCOptions(dt=0.02))
+    knot = trajopt.IntegratedActionModelRK4(window.running[0].differential, dt=0.02)
+    own = mpc.KalmanFilter(knot, noise=NOISY, process=[1e-3, 1e-3, 1e-2, 3e-2], first=1e-3)
+    errors = []
+    for estimator in (None, own):
+        log = mpc.simulate(controller, None, np.zeros(4), 3.0, noise=NOISY, estimator=estimator, seed=1)
+        errors.append(np.sqrt(np.mean((log.estimates - log.xs[:-1]) ** 2, axis=0)))
+    assert np.all(errors[1][2:] < 0.75 * errors[0][2:])  # of velocities
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"noise": 0.0}, "noise: expected deviations > 0"),
+        ({"noise": [1.0, 2.0, 3.0]}, "noise: expected a deviation >= 0, or one for each of 2"),
+        ({"process": -1.0}, "process: expected a deviation >= 0"),
+        ({"angles": [2]}, "angles: expected indices of 2 elements"),
+        ({"measure": 3}, "measure: expected a function"),
+        ({"measure": lambda x: x[99]}, "measure: the function raised"),
+    ],
+)
+def test_wrong_arguments_are_named(changed: dict[str, Any], message: str) -> None:
+    arguments: dict[str, Any] = {"noise": 0.1, "measure": lambda x: x[:2]}
+    with pytest.raises(InvalidArgumentError, match=message.replace("(", r"\(")):
+        mpc.KalmanFilter(linear_knot(), **{**arguments, **changed})
+    own = mpc.KalmanFilter(linear_knot(), **arguments)
+    with pytest.raises(InvalidArgumentError, match="y: expected"):
+        own.update([1.0])
+    with pytest.raises(InvalidArgumentError, match="u: expected"):
+        own.predict(np.zeros(99))

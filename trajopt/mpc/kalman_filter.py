@@ -1,0 +1,144 @@
+"""Extended Kalman filter of a state, with an action model as its prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trajopt.actions.base import ActionModelAbstract
+from trajopt.actions.terminal import ActionModelTerminal
+from trajopt.checks import as_numbers, check_array
+from trajopt.costs import CostStack
+from trajopt.errors import InvalidArgumentError, function_raised, shown
+from trajopt.shooting import ShootingProblem
+from trajopt.shooting.evaluator import Evaluator
+from trajopt.types import Reals
+
+SLIGHT = 1e-6  # change of a coordinate for a derivative of the measurement
+
+
+class KalmanFilter:
+    """Extended Kalman filter of the state x with covariance P in tangent coordinates.
+
+    `predict(u)` moves both by a knot of the model, x⁺ = f(x, u) and P⁺ = Fx P Fxᵀ + Fu V Fuᵀ + Q; `update(y)` corrects
+    them by a measurement y = h(x). The filter is an estimator of `mpc.simulate(..., estimator=filter)`, which calls it
+    with time, measurement and last control, and resets it at the start.
+
+    Args:
+        model: Action model of one step from a measurement to the next, such as a knot with the controller's period.
+        noise: Standard deviation of each element of the measurement, a number or (ny,), > 0.
+        process: Standard deviation of what the model does not know, of each tangent coordinate a step, a number or
+            (ndx,), >= 0. Too small a number makes the filter believe a wrong model.
+        control_noise: Standard deviation of the controls, a number or (nu,), >= 0, such as that of wheel rates.
+        measure: Function h from the state (nx,) to what the sensors would read without noise and rounding (ny,). By
+            default the state is measured.
+        angles: Elements of the measurement that are angles [rad], whose differences are at most half a turn.
+        first: Standard deviation of the state at the start, a number or (ndx,), >= 0.
+
+    Attributes:
+        x: Estimate of the state (nx,).
+        P: Its covariance (ndx, ndx).
+
+    Raises:
+        InvalidArgumentError: An argument has the wrong type, size or sign.
+
+    Source: Simon, Optimal State Estimation (2006), chapter 13.2; Thrun, Burgard, Fox, Probabilistic Robotics (2005),
+    chapter 7.
+    """
+
+    def __init__(
+        self,
+        model: ActionModelAbstract,
+        *,
+        noise: npt.ArrayLike,
+        process: npt.ArrayLike = 0.0,
+        control_noise: npt.ArrayLike = 0.0,
+        measure: Callable[[Reals], Any] | None = None,
+        angles: Sequence[int] = (),
+        first: npt.ArrayLike = 0.0,
+    ) -> None:
+        if not isinstance(model, ActionModelAbstract):
+            raise InvalidArgumentError(f"model: expected an action model, such as a knot, got {shown(model)}")
+        if measure is not None and not callable(measure):
+            raise InvalidArgumentError(f"measure: expected a function of the state (nx,), got {shown(measure)}")
+        end = ActionModelTerminal(CostStack(model.state))
+        self._evaluator = Evaluator(ShootingProblem(model.state.zero(), [model], end))
+        self._state, self._measure, ndx, nu = model.state, measure, model.state.ndx, model.nu
+        self.x, self._angles = model.state.zero(), list(angles)
+        size = ndx if measure is None else self._seen(self.x).size
+        if not all(isinstance(i, (int, np.integer)) and 0 <= i < size for i in self._angles):
+            raise InvalidArgumentError(f"angles: expected indices of {size} elements of the measurement, got {angles}")
+        self._R, self._Q = _variances("noise", noise, size), _variances("process", process, ndx)
+        self._V, self._first = _variances("control_noise", control_noise, nu), _variances("first", first, ndx)
+        if not np.all(self._R > 0.0):
+            raise InvalidArgumentError(f"noise: expected deviations > 0, got {shown(noise)}")
+        self.P = np.diag(self._first)
+
+    def reset(self, x0: npt.ArrayLike) -> None:
+        """Begins anew at a state (nx,)."""
+        self.x, self.P = self._state.check(x0, "x0").copy(), np.diag(self._first)
+
+    def predict(self, u: npt.ArrayLike) -> Reals:
+        """Moves the estimate by a step with control u (nu,); returns it (nx,).
+
+        Raises:
+            ModelEvaluationError: The model has no finite step there.
+        """
+        e = self._evaluator
+        e.xs[:], e.us[0] = self.x, check_array("u", u, self._V.shape)
+        e.expand(None)
+        e.check_finite()
+        Fx, Fu = np.split(e.full()[0][0], [len(self.P)], axis=1)
+        self.x, self.P = e.xnext[0].copy(), Fx @ self.P @ Fx.T + (Fu * self._V) @ Fu.T + np.diag(self._Q)
+        return self.x.copy()
+
+    def update(self, y: npt.ArrayLike) -> Reals:
+        """Corrects the estimate by a measurement y (ny,); returns it (nx,)."""
+        if self._measure is None:
+            error, H = self._state.difference_unchecked(self.x, self._state.check(y, "y")), np.eye(self._state.ndx)
+        else:
+            error = check_array("y", y, self._R.shape) - self._seen(self.x)
+            H = self._derivative()
+        error[self._angles] = np.remainder(error[self._angles] + np.pi, 2.0 * np.pi) - np.pi
+        gain = np.linalg.solve(H @ self.P @ H.T + np.diag(self._R), H @ self.P).T
+        left = np.eye(len(self.P)) - gain @ H
+        self.x = self._state.integrate_unchecked(self.x, gain @ error)
+        self.P = left @ self.P @ left.T + (gain * self._R) @ gain.T  # Joseph's form, which stays positive
+        return self.x.copy()
+
+    def __call__(self, t: float, y: npt.ArrayLike, u: npt.ArrayLike | None) -> Reals:
+        """Predicts with the last control (nu,), if there is one, and corrects by a measurement (ny,) at time t [s]."""
+        if u is not None:
+            self.predict(u)
+        return self.update(y)
+
+    def _seen(self, x: Reals) -> Reals:
+        assert self._measure is not None
+        try:
+            seen = self._measure(x.copy())
+        except Exception as error:
+            raise function_raised("measure", error) from error
+        return np.atleast_1d(as_numbers("measure: result of the function", seen, "a vector"))
+
+    def _derivative(self) -> Reals:
+        """Derivative of the measurement by the state (ny, ndx), by central differences."""
+        H = np.empty((self._R.size, self._state.ndx))
+        for j, d in enumerate(SLIGHT * np.eye(self._state.ndx)):
+            after, before = (self._seen(self._state.integrate_unchecked(self.x, sign * d)) for sign in (1.0, -1.0))
+            change = after - before
+            change[self._angles] = np.remainder(change[self._angles] + np.pi, 2.0 * np.pi) - np.pi
+            H[:, j] = change / (2.0 * SLIGHT)
+        return H
+
+
+def _variances(name: str, deviations: npt.ArrayLike, size: int) -> Reals:
+    """Squares of deviations (size,)."""
+    values = as_numbers(name, deviations, "a deviation, or one for each element")
+    if values.size not in (1, size) or not np.all(np.isfinite(values) & (values >= 0.0)):
+        raise InvalidArgumentError(
+            f"{name}: expected a deviation >= 0, or one for each of {size}, got {shown(deviations)}"
+        )
+    return np.broadcast_to(values.ravel(), size).astype(np.float64) ** 2
