@@ -36,6 +36,7 @@ from trajopt.analysis.advice.facts import (
     more_time,
     other_solvers,
 )
+from trajopt.analysis.advice.in_the_way import in_the_way
 from trajopt.analysis.advice.long_steps import advice_on_steps, smaller_steps
 from trajopt.analysis.advice.missed_goals import REPLAY, headline, misses, out_of_reach
 from trajopt.analysis.advice.one_knot import one_knot
@@ -225,6 +226,8 @@ def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Seq
     far = out_of_reach(solution)
     if not far and (conflict := one_knot(solution)):
         return [*first, conflict, softening(constraints), *crowded, *last]
+    if not (far or unheld or start) and (passed := in_the_way(solution, constraints)):
+        return [*first, *passed, *crowded, *last]
     known = bool(far or unheld or start)
     by_status = _advice_by_status(solution, constraints, known)
     others = [*first, *singular_goals(solution), *bounds_of_failure(solution), *by_status]
