@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trajopt.analysis.advice.facts import more_time
 from trajopt.analysis.constraints import HELD, ConstraintRows, solved_rows
 from trajopt.analysis.gaps import CLOSED
 from trajopt.analysis.goals import asked_steps
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 EFFORTS = ("N m", "N")
 """Units of rows that are bounded torques or forces of motors."""
+SWINGS = 10.0
+"""Ratio of the torque that holds a posture to its bound up to which a motion may swing; a UR5 does at 8 [-]."""
 _MOST = 3  # largest number of listed joints [-]
 
 
@@ -45,11 +48,17 @@ def cannot_rest(solution: Solution) -> list[str]:
     except TrajoptError:  # a black box fails at rest
         return []
     return [
-        f"the motors cannot hold {what} at rest: {', '.join(words)}; raise these bounds, or check the units of masses, "
-        "kg, and of lengths, m"
-        for what, words in lacks
-        if words
+        f"the motors cannot hold {what} at rest: {', '.join(words for _, words in each)}; raise these bounds, "
+        f"{_swing(solution, each)}or check the units of masses, kg, and of lengths, m"
+        for what, each in lacks
+        if each
     ]
+
+
+def _swing(solution: Solution, lacks: list[tuple[float, str]]) -> str:
+    """Advice to give the motion time to swing where all joints have motors that are a few times too weak."""
+    swings = solution.problem is not None and 2 * solution.problem.nu == solution.problem.state.ndx
+    return more_time(solution, after=", so that it may swing, ") if swings and lacks[0][0] < SWINGS else ""
 
 
 def _goals(solution: Solution) -> list[Reals]:
@@ -63,8 +72,8 @@ def _goals(solution: Solution) -> list[Reals]:
     return goals
 
 
-def _lacking(solution: Solution, problem: ShootingProblem, knot: int, x: Reals) -> list[str]:
-    """Texts on torques and forces beyond their bounds at a knot, in a posture at rest, the worst first."""
+def _lacking(solution: Solution, problem: ShootingProblem, knot: int, x: Reals) -> list[tuple[float, str]]:
+    """Torques and forces beyond their bounds at a knot, in a posture at rest: ratio to the bound, text; worst first."""
     xs = np.tile(problem.state.at_rest(x), (len(solution.xs), 1))
     us = problem.quasi_static(xs[:-1])
     d = problem.calc_diff(xs, us)
@@ -80,8 +89,8 @@ def _lacking(solution: Solution, problem: ShootingProblem, knot: int, x: Reals) 
     for rows in solved_rows(held, problem):
         for i in np.flatnonzero(rows.enforced[knot] & (rows.violations[knot] > HELD)).tolist():
             if rows.units[i] in EFFORTS and not rows.soft:
-                beyond.append((float(rows.violations[knot, i]), _needs(rows, knot, i)))
-    return [words for _, words in sorted(beyond, reverse=True)[:_MOST]]
+                beyond.append((float(rows.violations[knot, i]), *_needs(rows, knot, i)))
+    return [(ratio, words) for _, ratio, words in sorted(beyond, reverse=True)[:_MOST]]
 
 
 def _shared(d: ProblemDerivatives, knot: int) -> Reals | None:
@@ -106,9 +115,9 @@ def _shared(d: ProblemDerivatives, knot: int) -> Reals | None:
     return free @ least.x[:-1] if least.status == 0 else None
 
 
-def _needs(rows: ConstraintRows, knot: int, i: int) -> str:
+def _needs(rows: ConstraintRows, knot: int, i: int) -> tuple[float, str]:
     value, low, high = (float(array[knot, i]) for array in (rows.values, rows.lower, rows.upper))
     bound, unit = high if value > high else low, rows.units[i]
     if value * bound > 0.0:
-        return f"{rows.rows[i]} needs {abs(value):.4g} {unit} and has {abs(bound):.4g} {unit}"
-    return f"{rows.rows[i]} needs {value:.4g} {unit} and its bound is {bound:.4g} {unit}"
+        return value / bound, f"{rows.rows[i]} needs {abs(value):.4g} {unit} and has {abs(bound):.4g} {unit}"
+    return np.inf, f"{rows.rows[i]} needs {value:.4g} {unit} and its bound is {bound:.4g} {unit}"
