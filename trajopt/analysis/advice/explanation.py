@@ -71,6 +71,7 @@ MOST_ADVICE = 4
 """Largest number of lines of advice on a solve that has not converged."""
 MOST_OPTIMA = 6
 """Largest number of listed optima."""
+_KEEPS = ': SQPOptions(steps="linear") stays near it'
 _NONE_FEASIBLE = "; none keeps dynamics and constraints, the least violation is"
 
 
@@ -336,8 +337,8 @@ def _indefinite(solution: Solution) -> str:
         gap = gap_left(solution)
         return (
             f"at {_at(solution, t)} the cost is convex in all controls (curvature {values[0]:.2g} or more), so the "
-            f"later knots cause this{f', and {gap}' if gap else ''}: start from a guess that is closer to a motion, or "
-            "scale the weights down"
+            f"later knots cause this{f', and {gap}' if gap else ''}: {more_guesses(solution)}; "
+            f"or start from one that is closer to a motion{_KEEPS if solution.solver == 'SolverSQP' else ''}"
         )
     control = solution.control_names[int(np.abs(vectors[:, 0]).argmax())]
     return (

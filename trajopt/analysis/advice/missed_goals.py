@@ -23,14 +23,14 @@ _MISSING = (SolverStatus.INFEASIBLE, SolverStatus.STALLED, SolverStatus.MAX_ITER
 
 
 def headline(solution: Solution) -> str:
-    """Returns the status; without advice of its own if a goal is out of reach, or constraints exclude each other."""
+    """Returns the status; without advice or a question of its own where `explain` answers it below."""
     stopped = str(solution.status).partition(":")[0]
     if solution.status in _MISSING and solution.description.contradictions:
         return f"{stopped}: constraints exclude each other (proof below)"
     hard = [rows for rows in solution.description.constraints if not rows.soft]
     missed = any((rows.violated & rows.enforced).any() for rows in hard)
     if solution.status not in _MISSING or not missed or not out_of_reach(solution):
-        return str(solution.status)
+        return stopped if str(solution.status).endswith("?") else str(solution.status)
     return f"{stopped}: a goal is out of reach (below)"
 
 
