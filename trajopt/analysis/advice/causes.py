@@ -29,8 +29,13 @@ def causes(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[st
     start = moving_the_start(solution, constraints)
     if start and all(FROM_START in proof for proof in proofs):
         return [start, *proofs]
-    kinds = (list(proofs), far_goals(solution), too_fast(solution), long_steps(solution), cannot_rest(solution))
+    kinds = (list(proofs), far_goals(solution), too_fast(solution), long_steps(solution), _weak(solution))
     return next((kind for kind in kinds if kind), [])
+
+
+def _weak(solution: Solution) -> list[str]:
+    """Postures that the motors of a robot cannot hold; an own model may be one that is not to be held."""
+    return cannot_rest(solution) if solution.robot is not None else []
 
 
 def long_steps(solution: Solution) -> list[str]:

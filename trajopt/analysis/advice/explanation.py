@@ -41,6 +41,7 @@ from trajopt.analysis.advice.missed_goals import REPLAY, distances_left, headlin
 from trajopt.analysis.advice.one_knot import one_knot
 from trajopt.analysis.advice.progress import going_on, last_records, method_lines, stagnation
 from trajopt.analysis.advice.relaxation import opposed, softening
+from trajopt.analysis.advice.resting import cannot_rest
 from trajopt.analysis.advice.singular_goals import singular_goals
 from trajopt.analysis.advice.stationary import stationary
 from trajopt.analysis.advice.terminal_gains import terminal_gains
@@ -219,7 +220,12 @@ def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Seq
         return [*idle, *known, *crowded, *first, *last]
     if conflict := one_knot(solution):
         return [*idle, conflict, softening(constraints), *crowded, *last]
-    others = [*singular_goals(solution), *bounds_of_failure(solution), *_advice_by_status(solution, constraints)]
+    others = [
+        *cannot_rest(solution),
+        *singular_goals(solution),
+        *bounds_of_failure(solution),
+        *_advice_by_status(solution, constraints),
+    ]
     return [*idle, *first, *others, *([] if failed else missed), *crowded, *last]
 
 
