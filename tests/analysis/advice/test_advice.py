@@ -192,6 +192,23 @@ def test_a_program_that_is_not_convex_at_the_end_has_words() -> None:
     assert "no program was convex at the end" in lost.explain()
 
 
+@pytest.mark.parametrize(("solver", "linear"), [("SolverSQP", True), ("SolverFDDP", False)])
+def test_a_hessian_that_later_knots_bend_asks_for_another_guess(solver: str, linear: bool) -> None:
+    """Smaller weights would not mend it: they scale the whole Hessian."""
+    lost = left(move(limited=False), SolverStatus.INDEFINITE_QUU, solver, gap=6.0)
+    text = dataclasses.replace(lost, failed_knot=KNOTS - 1).explain()
+    assert text.startswith(f"{solver}: Quu not positive definite.\n")
+    (line,) = [each for each in text.splitlines() if each.startswith("->")]
+    assert line.startswith(
+        f"-> at knot {KNOTS - 1} the cost is convex in all controls (curvature 1 or more), so the later"
+    )
+    assert (
+        "gap of 6 before knot 2: solver.solve(starts=8) tries other guesses; or start from one that is closer" in line
+    )
+    assert ('SQPOptions(steps="linear")' in line) == linear
+    assert "weights" not in line
+
+
 def test_explain_writes_iteration_in_the_singular_and_the_plural() -> None:
     solution = left(move(), SolverStatus.MAX_ITERATIONS, "SolverSQP", gap=0.0)
     assert "after 1 iteration in " in solution.explain()
