@@ -177,10 +177,19 @@ def test_plans_that_end_short_of_their_goal_promise_nothing() -> None:
     assert missed_goals(state, xs, np.full_like(ends, 2.5), 4).startswith("q by ")
 
 
+def test_plans_of_the_middle_of_a_run_that_arrives_miss_nothing() -> None:
+    """The first half of the plans, with a wrong model, end 19 m away; the mass comes to where the last ones end."""
+    xs, ends = np.zeros((41, 2)), np.zeros((40, 2))
+    xs[:, 0], ends[:10, 0] = np.append(np.linspace(0.3, 0.0, 21), np.zeros(20)), 19.0
+    assert missed_goals(slider.STATE, xs, ends, 30) == ""
+    ends[:, 0] = 19.0
+    assert missed_goals(slider.STATE, xs, ends, 30) == "q by 19 m"
+
+
 def test_plans_after_a_compensated_delay_end_later() -> None:
     """They begin at the end of the delay, so that their common end has not come a plan after the measurement."""
     xs, ends = np.zeros((26, 2)), np.zeros((25, 2))
-    xs[21:, 0] = ends[:, 0] = 1.0
+    xs[21:, 0] = ends[:23, 0] = 1.0  # the last ones go back
     assert missed_goals(slider.STATE, xs, ends, 2, late=16) == ""
     assert missed_goals(slider.STATE, xs, ends, 2) == "q by 1 m"
 

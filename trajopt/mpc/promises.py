@@ -10,6 +10,7 @@ from trajopt.types import Reals
 OF_WAY = 0.5  # part of a plan's way by which its end is missed, that counts [-]
 OF_SPREAD = 1.5  # standard deviations of the motion, likewise: healthy loops have at most 1.04, a hanging pole 2.5 [-]
 OF_ENDS = 0.25  # part of a miss by which the ends of plans may differ [-]
+LATEST = 10  # part of the plans, 1 / LATEST, that are the last ones [-]
 STEADY = 5.0  # median deviations from its median that a difference exceeds, if it is constant [-]
 OF_CHANGE = 0.1  # part of the median change of a coordinate, likewise [-]
 OF_EFFECT = 0.1  # part of the differences that a disturbance of the controls may leave, if it makes them [-]
@@ -23,7 +24,8 @@ def missed_goals(state: StateAbstract, xs: Reals, ends: Reals, periods: int, lat
     Of each plan in the last half, its end is compared with the state at that time. The median of the misses counts if
     it is more than half the way that plans go from start to end, more than the motion itself spreads, and more than
     four times what the ends differ from one another. Ends that move on with the plant are no goal: the horizon ends
-    short of it, or there is none.
+    short of it, or there is none. Where the plant has come to the ends of its last plans, it misses nothing: plans from
+    before it knew its model well may have ended anywhere.
 
     Args:
         state: The state.
@@ -44,7 +46,10 @@ def missed_goals(state: StateAbstract, xs: Reals, ends: Reals, periods: int, lat
     apart = np.array([state.difference(ends[first], end) for end in ends[first:]])
     moved = np.median(np.abs(apart - np.median(apart, axis=0)), axis=0)
     places = state.ndx // 2 if state.has_velocities else state.ndx  # goals are places: at rest velocities say nothing
+    latest = range(len(ends) - max(1, len(ends) // LATEST), len(ends))
+    left = np.median([np.abs(state.difference(xs[k], ends[k])) for k in latest], axis=0)
     missed = (misses > OF_WAY * ways) & (misses > OF_SPREAD * spread) & (misses > SLIGHT) & (OF_ENDS * misses > moved)
+    missed &= left > OF_WAY * misses
     bad = np.flatnonzero(missed[:places])
     worst = sorted(bad, key=lambda i: -misses[i])[:3]
     return ", ".join(f"{state.tangent_names[i]} by {misses[i]:.3g} {state.tangent_units[i]}" for i in worst)
