@@ -45,6 +45,7 @@ from trajopt.analysis.advice.resting import cannot_rest
 from trajopt.analysis.advice.singular_goals import singular_goals
 from trajopt.analysis.advice.stationary import stationary
 from trajopt.analysis.advice.terminal_gains import terminal_gains
+from trajopt.analysis.advice.unapproached import unapproached
 from trajopt.analysis.advice.unknowns import bounds_of_failure, unknown_lines
 from trajopt.analysis.advice.untouched import untouched
 from trajopt.analysis.basics import time_words as knot_time
@@ -211,7 +212,8 @@ def _gait(solution: Solution) -> list[str]:
 def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Sequence[LimitUse]) -> list[str]:
     """All advice. Of a failure a known cause comes alone, else what has helped most often comes first."""
     unenforced = cures_of_limits(solution, over)  # no reason why constraints do not hold
-    missed, crowded, first = misses(solution), crowded_slots(solution), untouched(solution)
+    missed = [*misses(solution), *unapproached(solution, constraints)]
+    crowded, first = crowded_slots(solution), untouched(solution)
     if solution.status is SolverStatus.CONVERGED:
         return [*first, *unenforced, *advice_on_steps(solution, constraints), *missed, *crowded]
     first, last, failed = [*in_degrees(solution), *first], [*crowded, *unenforced], bool(by_violation(constraints))
