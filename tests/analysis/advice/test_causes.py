@@ -76,6 +76,24 @@ def test_a_time_step_in_milliseconds_is_named_and_no_more_time_is_advised(status
     assert "is long for a robot" not in still(reach(), status).explain()
 
 
+def test_degrees_come_first() -> None:
+    """A joint at 90 rad is not within its bounds of 6.28 rad either; the cost does not know."""
+    costs = CostStack(STATE).add("posture", ResidualModelState(STATE, STATE.at_rest(np.zeros(6))), weight=1.0)
+    dynamics = trajopt.DifferentialActionModelFreeFwdDynamics(STATE, MOTORS, CostStack(STATE))
+    problem = ShootingProblem(X0, [trajopt.IntegratedActionModelEuler(dynamics, dt=0.02)] * 5, costs)
+    assert "degrees" not in still(problem).explain()
+    problem.set_parameter("posture.reference", STATE.at_rest([30.0, -86.0, 57.0, -57.0, -86.0, 0.0]))
+    degrees = "rad, which looks like degrees; convert it with np.radians"
+    assert advice(still(problem))[0] == f"-> the reference of 'posture': q:shoulder_pan_joint is 30 {degrees}"
+    problem.set_parameter("posture.weight", 0.0)
+    assert "degrees" not in still(problem).explain()
+    far = reach()
+    far.x0 = STATE.at_rest([0.0, -86.0, 57.0, -57.0, -86.0, 0.0])  # type: ignore[assignment]
+    first, second = advice(still(far))[:2]
+    assert first == f"-> x0: q:shoulder_lift_joint is -86 {degrees}"
+    assert second.startswith("-> move x0, which is 79.7 rad below -6.283 of 'positions[")
+
+
 def test_places_too_far_apart_for_the_time_between_them_are_named_alone() -> None:
     (line,) = advice(still(reach(at=(30, 31))))
     assert line.startswith(

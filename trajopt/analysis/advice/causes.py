@@ -13,7 +13,10 @@ from trajopt.analysis.advice.resting import cannot_rest
 from trajopt.analysis.advice.too_fast import too_fast
 from trajopt.analysis.constraints import ConstraintRows
 from trajopt.analysis.contradictions import FROM_START
+from trajopt.analysis.goals import asked_steps
+from trajopt.residuals import ResidualModelState
 from trajopt.solution.solution import Solution
+from trajopt.states.degrees import looks_like_degrees
 
 
 def causes(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
@@ -31,6 +34,26 @@ def causes(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[st
         return [start, *proofs]
     kinds = (list(proofs), far_goals(solution), too_fast(solution), long_steps(solution), _weak(solution))
     return next((kind for kind in kinds if kind), [])
+
+
+def in_degrees(solution: Solution) -> list[str]:
+    """Returns a sentence on an angle of x0, or else of a reference, that looks like degrees; empty if none does."""
+    description = solution.description
+    state = description.state
+    if state is None:
+        return []
+    if words := looks_like_degrees(state, solution.x0) if description.start == "fixed" else "":
+        return [f"x0: {words}"]
+    for item in description.items:
+        if not isinstance(item.residual, ResidualModelState):
+            continue
+        steps = asked_steps(item, item.residual, description.values, state.ndx)
+        references = description.values[f"{item.name}.reference"]
+        for t in np.flatnonzero(np.isfinite(steps).any(axis=1)).tolist():
+            asked = np.flatnonzero(np.isfinite(steps[t])).tolist()
+            if words := looks_like_degrees(state, state.integrate(references[t], np.nan_to_num(steps[t])), asked):
+                return [f"the reference of {item.name!r}: {words}"]
+    return []
 
 
 def _weak(solution: Solution) -> list[str]:

@@ -13,7 +13,7 @@ from trajopt.analysis import (
     reached,
     reached_words,
 )
-from trajopt.analysis.advice.causes import causes
+from trajopt.analysis.advice.causes import causes, in_degrees
 from trajopt.analysis.advice.clamped_controls import clamped_controls, clamped_words
 from trajopt.analysis.advice.constraints import (
     by_violation,
@@ -46,6 +46,7 @@ from trajopt.analysis.advice.resting import cannot_rest
 from trajopt.analysis.advice.singular_goals import singular_goals
 from trajopt.analysis.advice.stationary import stationary
 from trajopt.analysis.advice.terminal_gains import terminal_gains
+from trajopt.analysis.advice.unapproached import unapproached
 from trajopt.analysis.advice.unknowns import bounds_of_failure, unknown_lines
 from trajopt.analysis.advice.untouched import untouched
 from trajopt.analysis.basics import time_words as knot_time
@@ -212,24 +213,20 @@ def _gait(solution: Solution) -> list[str]:
 def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Sequence[LimitUse]) -> list[str]:
     """All advice. Of a failure a known cause comes alone, else what has helped most often comes first."""
     unenforced = cures_of_limits(solution, over)  # no reason why constraints do not hold
-    missed, crowded, idle = misses(solution), crowded_slots(solution), untouched(solution)
+    missed = [*misses(solution), *unapproached(solution, constraints)]
+    crowded, first = crowded_slots(solution), untouched(solution)
     if solution.status is SolverStatus.CONVERGED:
-        return [*idle, *unenforced, *advice_on_steps(solution, constraints), *missed, *crowded]
-    failed = bool(by_violation(constraints))
-    first, last = ([], unenforced) if failed else (unenforced, [])
+        return [*first, *unenforced, *advice_on_steps(solution, constraints), *missed, *crowded]
+    first, last, failed = [*in_degrees(solution), *first], [*crowded, *unenforced], bool(by_violation(constraints))
     if known := causes(solution, constraints):
-        return [*idle, *known, *crowded, *first, *last]
+        return [*first, *known, *last]
     if conflict := one_knot(solution):
-        return [*idle, conflict, softening(constraints), *crowded, *last]
+        return [*first, conflict, softening(constraints), *last]
     if passed := in_the_way(solution, constraints):
-        return [*idle, *passed, *crowded, *last]
-    others = [
-        *cannot_rest(solution),
-        *singular_goals(solution),
-        *bounds_of_failure(solution),
-        *_advice_by_status(solution, constraints),
-    ]
-    return [*idle, *first, *others, *([] if failed else missed), *crowded, *last]
+        return [*first, *passed, *crowded]
+    others = [*cannot_rest(solution), *singular_goals(solution), *bounds_of_failure(solution)]
+    others += _advice_by_status(solution, constraints)
+    return [*first, *others, *last] if failed else [*first, *unenforced, *others, *missed, *crowded]
 
 
 def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
