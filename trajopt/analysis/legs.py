@@ -22,6 +22,7 @@ from trajopt.robots.frame_index import frame_index
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
+    from trajopt.robots import Robot
     from trajopt.shooting import ShootingProblem
     from trajopt.simulator import MDPContact
     from trajopt.solution import Solution
@@ -53,14 +54,19 @@ def floats_with_contacts(solution: Solution) -> bool:
 
 
 def is_free_body(solution: Solution) -> bool:
-    """Whether a solution's robot is a single free body whose own points touch the world.
+    """Whether a solution's floating base is a single body without limbs whose own points touch something.
 
-    The single rigid body of a gait stands on feet that are no points of it.
+    Other bodies may move around it, such as a finger that pushes a block. The single rigid body of a gait stands on
+    feet that are no points of it.
     """
-    robot = solution.robot
-    if robot is None or not robot.floating_base or robot.nv != 6 or not has_contacts(solution):
+    return floats_with_contacts(solution) and touches_itself(solution.robot, legged_motion(solution))
+
+
+def touches_itself(robot: Robot | None, motion: LeggedMotion) -> bool:
+    """Whether the floating base of a robot has no limbs, and contacts that are points of the robot."""
+    if robot is None or not robot.floating_base or len(robot.model.subtrees[1]) > 1:
         return False
-    return any(foot.frame in robot.frame_names for foot in legged_motion(solution).feet)
+    return any(foot.frame in robot.frame_names for foot in motion.feet)
 
 
 def has_contacts(solution: Solution) -> bool:

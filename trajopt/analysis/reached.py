@@ -90,7 +90,10 @@ def friction_use(motion: LeggedMotion, *, impulses: bool = False) -> float:
     for foot in motion.feet:
         pushes = foot.impulses if sudden else np.where(foot.stands[:, None], foot.forces, np.nan)
         loaded = np.linalg.norm(np.nan_to_num(pushes), axis=1) > least
-        normal, tangential = normal_and_tangential(pushes[loaded], foot.normals[loaded])
+        if sudden:
+            normal, tangential = normal_and_tangential(pushes[loaded], foot.normals[loaded])
+        else:
+            normal, tangential = foot.normal_forces[loaded], foot.tangential_forces[loaded]
         ratios = np.where(normal > 0, tangential / np.where(normal > 0, normal, 1.0), np.inf)
         largest = max(largest, float(np.max(ratios, initial=0.0)))
     return largest

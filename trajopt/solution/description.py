@@ -16,7 +16,7 @@ from trajopt.analysis.constraints import ConstraintRows, solved_rows, units_of, 
 from trajopt.analysis.contradictions import contradictions
 from trajopt.analysis.gaps import sizes_of_gaps
 from trajopt.analysis.goals import goals_of, pose_goals
-from trajopt.analysis.legs import LeggedMotion, contact_frames, is_legged, motion_of, touches_world
+from trajopt.analysis.legs import LeggedMotion, contact_frames, is_legged, motion_of, touches_itself, touches_world
 from trajopt.analysis.lines import Line, coordinate_units, lines_of
 from trajopt.analysis.obstacles import Obstacle, obstacles_of, planes_of
 from trajopt.analysis.reached import Reached, gait_reached
@@ -239,6 +239,7 @@ def completed(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Adds to the stored attributes those that are derived from them."""
     constraints, legs, robot = fields.get("constraints", ()), fields.get("legs"), fields.get("robot")
     efforts = [line for line in fields.get("lines", ()) if line.quantity in ("torque", "force")]
+    walks = legs is not None and robot and robot.floating_base and not touches_itself(robot, legs)
     prices = {rows.name: np.nan_to_num(rows.multipliers) for rows in constraints if rows.multipliers is not None}
     return {
         **{name: value for name, value in fields.items() if name in _KEPT},
@@ -254,5 +255,5 @@ def completed(fields: Mapping[str, Any]) -> dict[str, Any]:
         "constraint_names": tuple(rows.name for rows in constraints),
         "constraint_units": units_of_rows(constraints),
         "touches": legs is not None,
-        "feet": tuple(foot.frame for foot in legs.feet) if legs is not None and robot and robot.floating_base else (),
+        "feet": tuple(foot.frame for foot in legs.feet) if walks else (),
     }
