@@ -32,6 +32,8 @@ class Foot:
             shape (T + 1, 1, 3) for a point foot or a sole of unknown size.
         lands: Whether the foot touches down at the end of the horizon, where it has no stance phase.
         radius: Radius of a sphere that touches the ground at `positions`; 0 for points and soles [m].
+        ball: Centre of the collision sphere of a gait's foot, shape (T + 1, 3) [m]; None without one, or if the frame
+            is its centre. A foot that tilts about its frame lowers it.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Foot:
     outline: Reals
     lands: bool = False
     radius: float = 0.0
+    ball: Reals | None = None
 
     @classmethod
     def at_points(cls, name: str, frame: str, positions: Reals, **measured: Any) -> Foot:
