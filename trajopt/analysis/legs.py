@@ -55,12 +55,13 @@ def floats_with_contacts(solution: Solution) -> bool:
 
 
 def is_free_body(solution: Solution) -> bool:
-    """Whether a solution's robot is a single free body whose own points touch the world.
+    """Whether the floating base of a solution's robot is a free body that carries no joints, and points touch the world.
 
-    The single rigid body of a gait stands on feet that are no points of it.
+    Other bodies, such as a finger on a rail that pushes it, have joints of their own with the world. The single rigid
+    body of a gait stands on feet that are no points of it.
     """
     robot = solution.robot
-    if robot is None or not robot.floating_base or robot.nv != 6 or not has_contacts(solution):
+    if robot is None or not robot.floating_base or 1 in robot.model.parents.tolist() or not has_contacts(solution):
         return False
     return any(foot.frame in robot.frame_names for foot in legged_motion(solution).feet)
 
