@@ -37,6 +37,8 @@ class Foot:
         radius: Radius of a sphere that touches the ground at `positions`; 0 for points and soles [m].
         shares: Normal and tangential force (T, 2) [N], each the sum over all surfaces that the foot touches, such as a
             floor and the side of a step. None by default: `forces` along and across `normals`.
+        ball: Centre of the collision sphere of a gait's foot, shape (T + 1, 3) [m]; None without one, or if the frame
+            is its centre. A foot that tilts about its frame lowers it.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Foot:
     lands: bool = False
     radius: float = 0.0
     shares: Reals | None = None
+    ball: Reals | None = None
 
     @classmethod
     def at_points(cls, name: str, frame: str, positions: Reals, **measured: Any) -> Foot:

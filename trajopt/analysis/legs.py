@@ -18,6 +18,7 @@ from trajopt.checks import check_array
 from trajopt.contacts.stack import parameter_name
 from trajopt.contacts.supports import Support
 from trajopt.errors import InvalidArgumentError
+from trajopt.robots.collisions.foot_balls import foot_ball
 from trajopt.robots.frame_index import frame_index
 from trajopt.types import Reals
 
@@ -122,7 +123,8 @@ def motion_of(solution: Solution, problem: ShootingProblem, sole: Reals | None =
     else:
         weight, com, places = _moved(robot_of(solution), solution.xs, touches)
     size = None if sole is None else check_array("sole", sole, (2,), cure="length and width [m]")
-    shared = _Shared(solution, values, forces, size)
+    whole = problem.schedule is not None and not isinstance(dynamics, DifferentialActionModelReducedAbstract)
+    shared = _Shared(solution, values, forces, size, solution.robot if whole else None)
     feet = [_foot(shared, f, items, places[i]) for i, (f, items) in enumerate(touches.items())]
     abscissa, label = time_axis(solution)
     timed = np.array([m.time_step() != 0.0 for m in problem.running])
@@ -186,12 +188,16 @@ def _touches(problem: ShootingProblem) -> dict[str, dict[tuple[str, str], Any]]:
 
 @dataclass(frozen=True)
 class _Shared:
-    """Data shared by all feet; see `knot_values`, `Solution.contact_forces` and `legged_motion`."""
+    """Data shared by all feet; see `knot_values`, `Solution.contact_forces` and `legged_motion`.
+
+    The robot is that of a gait, whose feet may have balls; None without a gait.
+    """
 
     solution: Solution
     values: Mapping[str, Reals]
     forces: Mapping[str, Reals]
     sole: Reals | None
+    robot: Robot | None
 
 
 def _foot(shared: _Shared, frame: str, items: dict[tuple[str, str], Any], places: Reals) -> Foot:
@@ -204,6 +210,9 @@ def _foot(shared: _Shared, frame: str, items: dict[tuple[str, str], Any], places
         wrench = _in_world(item, shared.forces[name], rotations[:T])
         wrenches[kind][active] = np.nan_to_num(wrenches[kind][active]) + wrench[active]
     contact, impulse = wrenches["contacts"], wrenches["impulses"]
+    ball = (
+        None if shared.robot is None or any(item.nc == 6 for item in items.values()) else foot_ball(shared.robot, frame)
+    )
     return Foot(
         name=next(iter(items))[1],
         frame=frame,
@@ -217,6 +226,7 @@ def _foot(shared: _Shared, frame: str, items: dict[tuple[str, str], Any], places
         mu=surface.mu,
         outline=surface.outline,
         lands=_lands(shared.solution, frame, contact, impulse),
+        ball=None if ball is None else places[:, :, 3] + rotations @ np.asarray(ball.center),
     )
 
 

@@ -39,10 +39,11 @@ def foot_paths(schedule: ContactSchedule) -> Reals:
         landed = schedule.phases[n].com
         assert landed is not None
         line = com[knots[0], 2] + s[:, 0] * (landed[2] - com[knots[0], 2])
-        for i in np.flatnonzero(np.isnan(schedule.foot_references[knots[0], :, 0, 0])):
-            first, last = (np.array(stances[k].feet[schedule.feet[i]].position) for k in (n, n + 1))
-            paths[knots, i, :, 3] = first + s * (last - first)
-            paths[knots, i, 2, 3] += com[knots, 2] - line
+        for i, name in enumerate(schedule.feet):
+            if np.isnan(schedule.foot_references[knots[0], i, 0, 0]):
+                first, last = (np.array(stances[k].feet[name].position) for k in (n, n + 1))
+                paths[knots, i, :, 3] = first + s * (last - first)
+                paths[knots, i, 2, 3] += com[knots, 2] - line
     return paths
 
 

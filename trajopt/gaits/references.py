@@ -134,6 +134,7 @@ def _rests(phases: Sequence[Phase], stances: Sequence[Stance], i: int, beside: i
     if not 0 <= beside < len(phases):
         return not phases[i].swings and not phases[i].free
     phase = phases[beside]
-    if phase.com is None or phase.com_velocities is not None:
+    first, last = phase.com_start or stances[beside].com, phase.com
+    if first is None or last is None or phase.com_velocities is not None:
         return False
-    return bool(np.allclose(phase.com, phase.com_start or stances[beside].com, rtol=0.0, atol=_STILL))
+    return bool(np.allclose(first, last, rtol=0.0, atol=_STILL))

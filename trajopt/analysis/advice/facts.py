@@ -59,7 +59,7 @@ def tried_guesses(solution: Solution) -> int:
 
 
 def more_guesses(solution: Solution) -> str:
-    """Returns advice to solve from other guesses: twice as many where several were tried; of gaits, one without limits."""
+    """Returns advice to solve from other guesses: more where several were tried, of gaits one without limits."""
     tried = tried_guesses(solution)
     limited = solution.solver == "SolverSQP" and solution.description.reached and solution.description.constraints
     gait = "SolverFDDP with gait_problem(..., limits=False) solves for a guess, and " if limited else ""
