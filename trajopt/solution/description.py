@@ -94,7 +94,8 @@ class Description:
         step_unit: Unit of these times if they are no times, see `ShootingProblem`; "s" otherwise.
         coordinate_names: Name of each coordinate of a state (nx,).
         coordinate_units: Unit of each coordinate of a state (nx,).
-        control_names: Name of each control (nu,).
+        control_names: Name of each control (nu,); "u:JOINT" for the torque or force of a robot's motor, "a:JOINT" for
+            an acceleration.
         control_units: Unit of each control (nu,); "-" if it is unknown.
         lines: States and controls over time with their limits, as `plot_solution` draws them.
         cost_terms: See `Solution.cost_terms`; None if a file does not store them.

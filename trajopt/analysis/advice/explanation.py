@@ -49,6 +49,7 @@ from trajopt.analysis.advice.terminal_gains import terminal_gains
 from trajopt.analysis.advice.unapproached import unapproached
 from trajopt.analysis.advice.unknowns import bounds_of_failure, unknown_lines
 from trajopt.analysis.advice.untouched import untouched
+from trajopt.analysis.basics import control_name
 from trajopt.analysis.basics import time_words as knot_time
 from trajopt.analysis.constraints import named_rows
 from trajopt.analysis.flight import flight_words
@@ -83,7 +84,9 @@ def explain(solution: Solution) -> str:
     if solution.status is SolverStatus.UNSOLVED:
         return _explain_motion(solution)
     nothing = no_motion(solution)
-    lines = [f"{solution.solver}: {_headline(solution)}."]
+    notes = solution.description.notes  # of a motion that was resampled
+    lines = [f"{solution.solver}: {_headline(solution)}{', before it was resampled' if notes else ''}."]
+    lines += [f"  {note}" for note in notes]
     lines += [f"{nothing}: the states do not follow from the controls"] if nothing else []
     lines += [_numbers(solution), *method_lines(solution), *_optima(solution)]
     lines += [*unknown_lines(solution), *_terms(solution)]
@@ -120,14 +123,15 @@ def _explain_motion(solution: Solution) -> str:
     over = exceeded(solution)
     advice = [*cures_of_limits(solution, over), *smaller_steps(solution), *misses(solution)]
     lines += [*constraint_lines(solution, named_rows(solution)), *_gait(solution), *limit_lines(over)]
-    if solution.measured:
+    if "legs" in solution.measured:
         known = "are those of the plant" if solution.measured["legs"] else "are unknown: the plant does not tell them"
         lines.append(f"  contact forces {known}; constraints on forces are of the plan's model and are left out")
     return "\n".join([*lines, *(f"-> {each}" for each in advice)])
 
 
 def _numbers(solution: Solution) -> str:
-    last = f", last step length {solution.history[-1].step_length:g}" if solution.history else ""
+    stopped = solution.history and not solution.converged
+    last = f", last step length {solution.history[-1].step_length:g}" if stopped else ""
     plural = "" if solution.iterations == 1 else "s"
     return f"cost {solution.cost:.7g} after {solution.iterations} iteration{plural} in {time_words(solution)}{last}"
 
@@ -185,7 +189,7 @@ def _optimality(solution: Solution) -> list[str]:
     if slope.size == 0:
         return [line + "there is no control"]
     knot, control = (int(i) for i in np.unravel_index(slope.argmax(), slope.shape))
-    name = solution.control_names[control]
+    name = control_name(solution, control)
     steepest = line + f"steepest control {name!r} at {_at(solution, knot)}: dJ/du = {slope.max():.2g}"
     return [steepest, *clamped_words(solution, clamped)]
 
@@ -346,7 +350,7 @@ def _indefinite(solution: Solution) -> str:
             f"later knots cause this{f', and {gap}' if gap else ''}: {more_guesses(solution)}; "
             f"or start from one that is closer to a motion{_KEEPS if solution.solver == 'SolverSQP' else ''}"
         )
-    control = solution.control_names[int(np.abs(vectors[:, 0]).argmax())]
+    control = control_name(solution, int(np.abs(vectors[:, 0]).argmax()))
     return (
         f"at {_at(solution, t)} the cost has curvature {values[0]:.2g} along control {control!r}: add a cost > 0, "
         "such as ResidualModelControl with a small weight"

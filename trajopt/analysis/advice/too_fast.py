@@ -7,10 +7,9 @@ from itertools import pairwise
 import numpy as np
 
 from trajopt.analysis.basics import rounded_up
+from trajopt.analysis.places import hard_places
 from trajopt.analysis.reach import chain
-from trajopt.analysis.references import PLACED, frame_points, knot_values
 from trajopt.solution.solution import Solution
-from trajopt.types import Reals
 
 SPARE = 1.2
 """Multiple of the largest speed from which places are too far apart; limits at knots bound no speeds between [-]."""
@@ -28,7 +27,10 @@ def too_fast(solution: Solution) -> list[str]:
     times, robot = solution.times, solution.robot
     if solution.problem is None or robot is None or times is None or solution.description.step_unit != "s":
         return []
-    for frame, places in _places(solution).items():
+    for frame, hard in hard_places(solution).items():
+        places = {t: point for t, (point, off) in hard.items() if off == 0.0}
+        if solution.description.start == "fixed":
+            places[0] = solution.frame_path(frame)[0]
         arm = chain(robot.model, frame)
         if arm is None:
             continue
@@ -44,23 +46,6 @@ def too_fast(solution: Solution) -> list[str]:
                     f"{rounded_up(away / most)} s: leave more time between these knots, or move one of the places"
                 ]
     return []
-
-
-def _places(solution: Solution) -> dict[str, dict[int, Reals]]:
-    """Places (3,) [m] of frames at knots."""
-    items = [item for item in solution.description.items if isinstance(item.residual, PLACED)]
-    values, places = knot_values(solution) if items else {}, dict[str, dict[int, Reals]]()
-    rows = {each.name: each for each in solution.description.constraints if not each.soft}
-    for item in items:
-        if item.name not in rows:
-            continue
-        points, equal = frame_points(item, values), rows[item.name].equations[:, :3].all(axis=1)
-        own = places.setdefault(str(item.residual.frame), {})
-        own.update({int(t): points[t] for t in np.flatnonzero(equal & np.isfinite(points).all(axis=1))})
-    if solution.description.start == "fixed":
-        for frame, own in places.items():
-            own[0] = solution.frame_path(frame)[0]
-    return places
 
 
 def _velocity(solution: Solution, coordinate: int, first: int, last: int) -> float:
