@@ -91,7 +91,7 @@ class RetimedPath:
         return q, v, a
 
     def torques(self, times: npt.ArrayLike) -> Reals:
-        """Torques or forces of inverse dynamics at times (n,) [s], (n, nv) [N m, N]; of a robot at rest before and after."""
+        """Torques or forces of inverse dynamics at times (n,) [s], (n, nv) [N m, N]; at rest beyond the ends."""
         t = as_numbers("times", times, "times [s]").ravel()
         tau, b, slope, _ = self._speed(t)
         b, slope = np.where((t >= 0.0) & (t <= self.duration), [b, slope], 0.0)
