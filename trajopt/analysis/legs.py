@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -60,14 +60,18 @@ def is_free_body(solution: Solution) -> bool:
     Other bodies may move around it, such as a finger that pushes a block. The single rigid body of a gait stands on
     feet that are no points of it.
     """
-    return floats_with_contacts(solution) and touches_itself(solution.robot, legged_motion(solution))
+    robot = solution.robot
+    return lacks_limbs(robot) and has_contacts(solution) and touches_itself(robot, legged_motion(solution))
 
 
-def touches_itself(robot: Robot | None, motion: LeggedMotion) -> bool:
+def lacks_limbs(robot: Robot | None) -> TypeGuard[Robot]:
+    """Whether no joint hangs on the floating base of a robot."""
+    return robot is not None and robot.floating_base and len(robot.model.subtrees[1]) == 1
+
+
+def touches_itself(robot: Robot, motion: LeggedMotion) -> bool:
     """Whether the floating base of a robot has no limbs, and contacts that are points of the robot."""
-    if robot is None or not robot.floating_base or len(robot.model.subtrees[1]) > 1:
-        return False
-    return any(foot.frame in robot.frame_names for foot in motion.feet)
+    return lacks_limbs(robot) and any(foot.frame in robot.frame_names for foot in motion.feet)
 
 
 def has_contacts(solution: Solution) -> bool:

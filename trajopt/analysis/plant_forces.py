@@ -39,8 +39,8 @@ def with_forces_of(
         return motion
     on_forces = {item.name for item in described.items if hasattr(item.residual, "contact")}
     rows = tuple(each for each in described.constraints if each.name not in on_forces)
-    known = plant.spheres is not None and described.legs is not None
-    legs = _legs(plant, motion, described.legs, forces, loads) if known else None
+    plan = described.legs
+    legs = None if plant.spheres is None or plan is None else _legs(plant, motion, plan, forces, loads)
     measured: dict[str, Any] = {
         "legs": legs,
         "touches": legs is not None,

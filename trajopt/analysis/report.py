@@ -59,9 +59,9 @@ def _side_words(solution: Solution, motion: LeggedMotion) -> dict[str, str]:
     hits = []
     for foot in motion.feet:
         steep = foot.stands & (foot.normals[:, 2] <= STEEP)
-        load = np.where(steep, np.nan_to_num(foot.normal_forces), 0.0)
-        if foot.on_floor and load.any():
-            hits.append((float(load.max()), int(load.argmax()), foot.name))
+        loads = np.where(steep, np.nan_to_num(foot.normal_forces), 0.0)
+        if foot.on_floor and loads.any():
+            hits.append((float(loads.max()), int(loads.argmax()), foot.name))
     if not hits:
         return {}
     load, knot, name = max(hits)

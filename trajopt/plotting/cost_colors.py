@@ -11,7 +11,7 @@ from trajopt.plotting.style import PALETTE, time_ramp
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.colors import LinearSegmentedColormap, Normalize
+    from matplotlib.colors import Colormap, Normalize
 
     from trajopt.sweeps import Sweep
 
@@ -32,7 +32,7 @@ class CostColors:
         above: Legend text for the costs above the scale; empty if they have no colour of their own.
     """
 
-    colors: LinearSegmentedColormap
+    colors: Colormap
     norm: Normalize
     above: str
 

@@ -240,7 +240,8 @@ def completed(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Adds to the stored attributes those that are derived from them."""
     constraints, legs, robot = fields.get("constraints", ()), fields.get("legs"), fields.get("robot")
     efforts = [line for line in fields.get("lines", ()) if line.quantity in ("torque", "force")]
-    walks = legs is not None and robot and robot.floating_base and not touches_itself(robot, legs)
+    walks = robot and robot.floating_base and not (legs and touches_itself(robot, legs))
+    feet = tuple(foot.frame for foot in legs.feet) if legs is not None and walks else ()
     prices = {rows.name: np.nan_to_num(rows.multipliers) for rows in constraints if rows.multipliers is not None}
     return {
         **{name: value for name, value in fields.items() if name in _KEPT},
@@ -256,5 +257,5 @@ def completed(fields: Mapping[str, Any]) -> dict[str, Any]:
         "constraint_names": tuple(rows.name for rows in constraints),
         "constraint_units": units_of_rows(constraints),
         "touches": legs is not None,
-        "feet": tuple(foot.frame for foot in legs.feet) if walks else (),
+        "feet": feet,
     }
