@@ -22,13 +22,14 @@ def hard_places(solution: Solution) -> dict[str, dict[int, tuple[Reals, float]]]
     """
     description, places = solution.description, dict[str, dict[int, tuple[Reals, float]]]()
     rows = {each.name: each for each in description.constraints if not each.soft}
-    items = [item for item in description.items if isinstance(item.residual, PLACED) and item.name in rows]
+    placed = [(i, str(i.residual.frame)) for i in description.items if isinstance(i.residual, PLACED)]
+    items = [(item, frame) for item, frame in placed if item.name in rows]
     values = knot_values(solution) if items else {}
-    for item in items:
+    for item, frame in items:
         points, own = frame_points(item, values), rows[item.name]
         with np.errstate(invalid="ignore"):
             off = np.linalg.norm(own.upper[:, :3] - own.lower[:, :3], axis=1) / 2.0
-        found = places.setdefault(str(item.residual.frame), {})
+        found = places.setdefault(frame, {})
         for t in np.flatnonzero(np.isfinite(points).all(axis=1) & np.isfinite(off)).tolist():
             found[t] = points[t], float(off[t])
     return places

@@ -303,9 +303,9 @@ class IKSolver(Immutable):
         left = DescentEnds.joined(parts[1:] if cheap and len(parts) > 1 else parts)
         if not cheap or len(parts) > 1:
             cheap = [*cheap, self._search.polished(p, left.where(left.violation <= self.tolerance), 1.0)]
-        best = DescentEnds.joined(cheap)
-        kept = np.isin(joined.target, best.target[best.violation <= self.tolerance], invert=True)
-        return DescentEnds.joined([best, joined.where(kept)])
+        cheapest = DescentEnds.joined(cheap)
+        kept = np.isin(joined.target, cheapest.target[cheapest.violation <= self.tolerance], invert=True)
+        return DescentEnds.joined([cheapest, joined.where(kept)])
 
     def causes_of(self, p: Reals, q: Reals, seed: int) -> tuple[str, ...]:
         """Returns the hard constraints without any one of which all others hold, left out one at a time.
