@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.errors import InvalidArgumentError
-from trajopt.planar import around
 from trajopt.residuals import ResidualModelObstacleDistance
 from trajopt.shooting.toward_end import states_without_guess, toward_end
 from trajopt.states.place_names import place_columns
@@ -40,6 +39,8 @@ def states_around(problem: ShootingProblem, xs: Reals) -> Reals | None:
     columns = place_columns(state.coordinate_names, state.coordinate_units) if len(circles) else {}
     if (columns.get("x"), columns.get("y")) != (0, 1) or problem.T < 2:
         return None
+    from trajopt.planar import around  # with SciPy, which takes long to import
+
     states = xs.copy() if np.any(xs[-1, :2] != problem.x0[:2]) else toward_end(problem)
     pose = [columns[axis] for axis in ("x", "y", "theta") if axis in columns]
     try:

@@ -96,7 +96,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (
         lambda: trajopt.DifferentialActionModelFreeFwdDynamics(STATE, costs()),  # type: ignore[call-arg, arg-type]
         r"argument 'costs' is missing, got state = StateMultibody, actuation = CostStack; "
-        r"it takes \(state, actuation, costs, \*, constraints, friction\)$",
+        r"it takes \(state, actuation, costs, \*, constraints, friction, torque\)$",
     ),
     (lambda: costs().add("a", trajopt.ResidualModelState(STATE), name="b"), r"'name' was passed twice"),  # type: ignore[misc, call-arg]
     (lambda: trajopt.ActivationModelQuad(3.0), r"ActivationModelQuad: expected no argument"),  # type: ignore[call-arg]
