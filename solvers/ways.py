@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.errors import InvalidArgumentError
-from trajopt.planar import around
 from trajopt.residuals import ResidualModelObstacleDistance
 from trajopt.shooting.toward_end import states_without_guess, toward_end
 from trajopt.states.place_names import place_columns
@@ -41,6 +40,8 @@ def states_around(problem: ShootingProblem, xs: Reals) -> Reals | None:
     if (columns.get("x"), columns.get("y")) != (0, 1) or problem.T < 2:
         return None
     states = xs.copy() if np.any(xs[-1, :2] != problem.x0[:2]) else toward_end(problem)
+    from trajopt.planar import around  # with scipy, which takes time to load
+
     pose = [columns[axis] for axis in ("x", "y", "theta") if axis in columns]
     try:
         way = around(problem.x0[pose], states[-1, :2], circles, np.arange(problem.T + 1.0))
