@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trajopt.analysis.contradictions import contradictions
+from trajopt.analysis.places import out_of_reach_for_sure
 from trajopt.callbacks import Callback
 from trajopt.errors import ModelEvaluationError
 from trajopt.shooting import ShootingProblem
@@ -27,6 +28,7 @@ from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.workspace import Workspace
 
 MANY = 12  # searches without a step, one after the other, that end the last attempt
+FAILED = (SolverStatus.STALLED, SolverStatus.LINE_SEARCH_FAILED, SolverStatus.MAX_ITERATIONS)
 CLOSE = 1e-2  # largest gap of a trajectory that a rollout is near
 WARM = 2  # times that the penalty has been raised where multipliers are known
 
@@ -124,6 +126,15 @@ class SolverSQP(SolverAbstract[SQPProgress]):
                 work.move(run, *run.trajectory)
                 work.take_gains(run, hard=False)
 
+        if run.status in FAILED and run.violation > self.options.feasibility and self._is_proved(run):
+            run.status = SolverStatus.INFEASIBLE
+
+    def _is_proved(self, run: SQPProgress) -> bool:
+        """Whether it is proved that no motion exists."""
+        end = motion_solution(self.whole, *run.trajectory, solver="SolverSQP")
+        short = run.status is SolverStatus.MAX_ITERATIONS  # which may be few, and proofs along dynamics take time
+        return out_of_reach_for_sure(end) or (not short and bool(contradictions(end, cures=False)))
+
     def results(self, run: SQPProgress) -> dict[str, Any]:
         """Gains that keep the active rows, and multipliers of the unscaled cost."""
         assert self._work is not None
@@ -144,8 +155,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             if outcome is Outcome.FAILED or self._is_late(run):
                 self._next(run, work)
         elif outcome is Outcome.STUCK:
-            end = motion_solution(self.whole, *run.trajectory, solver="SolverSQP")
-            proved = not attempts.dead_ends and contradictions(end, cures=False)
+            proved = not attempts.dead_ends and self._is_proved(run)
             run.status = SolverStatus.INFEASIBLE if proved else attempts.end(Left.by(run))
             if run.status is None:
                 self._next(run, work, or_end=True)

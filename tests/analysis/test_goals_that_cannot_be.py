@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import trajopt
+from trajopt.analysis.places import out_of_reach_for_sure
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
 from trajopt.residuals import ResidualModelControl, ResidualModelFrameTranslation
@@ -43,6 +44,30 @@ def test_the_headline_of_a_goal_out_of_reach_says_so() -> None:
     lines = solution.explain().splitlines()
     assert lines[0].endswith(": a goal is out of reach (below).")
     assert "it is out of reach, 3 m from the first joint" in next(line for line in lines if line.startswith("->"))
+
+
+@pytest.mark.parametrize("goal", [[3.0, 0.0, 0.0], [0.0, 0.0, 1.1], [-2.0, 0.0, 2.0], [3000.0, 0.0, 500.0]])
+@pytest.mark.parametrize("most", [3, 300])
+def test_a_goal_out_of_reach_is_infeasible_however_the_attempts_end(goal: list[float], most: int) -> None:
+    """The proof ends the solve at the first dead end; where iterations run out before, it is a proof all the same."""
+    solution = SolverSQP(reach(goal), SQPOptions(max_iterations=most)).solve()
+    assert solution.status is SolverStatus.INFEASIBLE
+    assert solution.iterations <= min(most, 60)
+    assert ": a goal is out of reach (below).\n" in solution.explain()
+
+
+@pytest.mark.parametrize(("width", "proved"), [(0.0, True), (0.05, True), (0.09, False)])
+def test_a_tolerance_of_a_goal_that_is_within_reach_is_no_proof(width: float, proved: bool) -> None:
+    """A goal 0.08 m beyond the arm, to be met within a width: only a smaller one is out of reach in any posture."""
+    problem = reach([1.08, 0.0, 0.0])
+    problem.set_parameter("goal.lower", [-width, 0.0, 0.0])
+    problem.set_parameter("goal.upper", [width, 0.0, 0.0])
+    solution = trajopt.solution.solution.motion_solution(
+        problem, np.tile(problem.x0, (21, 1)), np.zeros((20, 2)), solver=""
+    )
+    assert out_of_reach_for_sure(solution) == proved
+    if not proved:
+        assert SolverSQP(problem, SQPOptions(max_iterations=3)).solve().status is SolverStatus.MAX_ITERATIONS
 
 
 @pytest.mark.parametrize(("elbow", "singular"), [(0.0, True), (0.3, False)])

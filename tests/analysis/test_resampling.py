@@ -207,3 +207,24 @@ def speed_changes(state: trajopt.StateMultibody, xs: Reals, dt: float) -> Reals:
     """Largest change of a velocity of configurations from step to step (n - 2,) [rad/s, m/s]."""
     moves = np.array([state.difference(*pair)[: state.nv] for pair in itertools.pairwise(xs)])
     return np.asarray(np.abs(np.diff(moves, axis=0)).max(axis=1) / dt)
+
+
+def test_explain_says_that_a_resampled_motion_is_none_of_a_solver() -> None:
+    solution = problems.load("arm-reach", robot="planar-2r").solve()
+    assert solution.converged
+    first = solution.explain().splitlines()[0]
+    assert first.endswith(": converged.")
+    T, fine = len(solution.us), analysis.resample(solution, 5e-3)
+    lines = fine.explain().splitlines()
+    assert lines[0] == first.replace("converged.", "converged, before it was resampled.")
+    words = f"  resampled at {len(fine.xs)} knots, {T + 1} of the motion before; gaps are how far its long steps differ"
+    assert lines[1] == f"{words} from short ones"
+    uniform = analysis.resample(solution, 7e-3, uniform=True).explain().splitlines()
+    assert uniform[1].endswith(" short ones, and from controls that stay until the next sample")
+    assert analysis.resample(solution, 10.0).explain().splitlines()[0] == first
+
+
+def test_a_resampled_motion_explains_the_same_from_its_file(tmp_path: Path) -> None:
+    fine = analysis.resample(problems.load("pendulum").solve(), 5e-3)
+    loaded = type(fine).load(fine.save(tmp_path / "fine.npz"))
+    assert loaded.explain().splitlines()[:2] == fine.explain().splitlines()[:2]

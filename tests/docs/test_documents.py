@@ -158,3 +158,11 @@ def test_a_bend_of_the_trot_page_turns_by_its_angle() -> None:
     names = names_of("docs/howto/quadruped-trot.md", 6)
     assert names["around"].converged
     assert "turned 45° left" in motion_report(names["around"])["moved"]
+
+
+def test_the_page_on_parameters_names_those_of_contacts() -> None:
+    """Those of a gait's problem, whose contacts have stiffness and damping."""
+    names = trajopt.problems.load("quadruped-trot", robot="small-quadruped").problem.parameters
+    own = {name.rpartition(".")[2] for name in names if name.startswith("contacts.lf_foot.")}
+    (row,) = re.findall(r"^\| `contacts\.NAME(\.\w+`.*?)\|", text_of("docs/concepts/parameters.md"), re.MULTILINE)
+    assert set(re.findall(r"\.(\w+)`", row)) == own

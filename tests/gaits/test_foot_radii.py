@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import trajopt
+from trajopt.robots.collisions.foot_balls import foot_ball
 from trajopt.robots.geometry import load_geometry
 from trajopt.robots.legged import LEGGED_ROBOTS
 
@@ -33,3 +34,17 @@ def test_radii_of_feet(name: str, radius: float, above: float) -> None:
         assert 1e3 * (lowest.geometry.radius - offset) == pytest.approx(above, abs=0.1)
     assert f"{radius:g} mm" in PAGE.read_text()
     assert f"{above:g} mm" in PAGE.read_text()
+
+
+@pytest.mark.parametrize(("name", "above"), [("anymal", 0.0232), ("anymal_c", 0.0225), ("b1", None), ("go2", None)])
+def test_balls_whose_centre_is_not_the_frame(name: str, above: float | None) -> None:
+    robot = trajopt.load_robot(name)
+    for foot in LEGGED_ROBOTS[name].feet:
+        ball = foot_ball(robot, foot)
+        assert (ball is None) == (above is None)
+        if ball is not None:
+            np.testing.assert_allclose(ball.center, [0.0, 0.0, above], atol=1e-4)
+
+
+def test_a_robot_in_code_has_no_balls() -> None:
+    assert foot_ball(trajopt.load_robot("small-quadruped"), "lf_foot") is None

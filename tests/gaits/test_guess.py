@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pinocchio as pin
 import pytest
 
 from tests.support.gait_robots import FEET, SOLES, models_of, robot_of, stance_of
 from trajopt import InvalidArgumentError, UnknownNameError, gaits
+from trajopt.robots.legged import legged_robot
+from trajopt.solvers import SolverSQP
 
 
 def test_the_standing_guess_holds_the_robot_on_the_feet_that_stand() -> None:
@@ -67,3 +71,51 @@ def test_guesses_that_cannot_be_are_refused() -> None:
         gaits.gait_guess(problem, schedule, "lip")
     with pytest.raises(InvalidArgumentError, match="the problem's T = 160, got T = 108"):
         gaits.gait_guess(problem, gaits.quadruped_walk(stance_of("anymal")))
+
+
+def bound(robot: str, length: float) -> gaits.ContactSchedule:
+    """A bound with two flights in each of two cycles: front and hind feet, each in the air for several phases."""
+    stance = gaits.Stance.of(robot_of(robot), legged_robot(robot).feet)
+    front, hind = stance.names[:2], stance.names[2:]
+
+    def landing(feet: tuple[str, ...], n: int, earlier: int) -> tuple[gaits.Swing, ...]:
+        places = {foot: np.add(stance.feet[foot].position, [n * length, 0.0, 0.0]) for foot in feet}
+        return tuple(gaits.Swing(foot, place, height=0.04, earlier=earlier) for foot, place in places.items())
+
+    def phase(name: str, knots: int, along: float, **feet: Any) -> gaits.Phase:
+        return gaits.Phase(name=name, knots=knots, com=np.add(stance.com, [along * length, 0.0, 0.0]), **feet)
+
+    phases = [phase("stand", 20, 0.0, stance=front + hind)]
+    for n, last in enumerate((False, True)):
+        phases += [
+            phase(f"hind {n}", 8, n + 0.33, stance=hind, free=front),
+            phase(f"flight {n}", 5, n + 0.5, free=hind, swings=landing(front, n + 1, 2 if n else 1)),
+            phase(f"front {n}", 8, n + 0.83, stance=front, free=hind),
+            phase(f"landing {n}", 5, n + 1.0, free=() if last else front,
+                  swings=landing(hind, n + 1, 2) + (landing(front, 2, 0) if last else ())),
+        ]  # fmt: skip
+    phases += [phase("end", 30, 2.0, stance=front + hind)]
+    return gaits.ContactSchedule(start=stance, phases=tuple(phases), dt=0.01)
+
+
+def test_feet_in_a_flight_follow_the_swings_that_began_before() -> None:
+    """Also those that a phase lists as free; so the guess of a bound moves, and does not stand."""
+    schedule = bound("solo12", 0.2)
+    problem = gaits.gait_problem(robot_of("solo12"), schedule)
+    xs, _ = gaits.gait_guess(problem, schedule)
+    assert xs[-1, 0] - xs[0, 0] == pytest.approx(0.4, abs=5e-3)
+    airborne = np.flatnonzero(~schedule.active.any(axis=1))
+    assert len(airborne) == 4 * 5
+    for t in airborne:
+        reached = gaits.Stance.of(robot_of("solo12"), schedule.feet, xs[t])
+        for i, foot in enumerate(schedule.feet):
+            np.testing.assert_allclose(reached.feet[foot].position, schedule.foot_references[t, i, :, 3], atol=3e-3)
+
+
+def test_a_bound_within_limits_converges_from_its_guess() -> None:
+    """From a robot that stands still, Solo12 takes 72 iterations to the same motion."""
+    schedule, options = bound("solo12", 0.2), gaits.GaitOptions(integrator="rk4", foot=2e8)
+    problem = gaits.gait_problem(robot_of("solo12"), schedule, options=options, limits=True)
+    solution = SolverSQP(problem).solve(*gaits.gait_guess(problem, schedule))
+    assert solution.converged
+    assert solution.iterations < 30

@@ -117,7 +117,7 @@ def test_a_guess_that_is_no_motion_is_not_said_to_lack_a_cost_of_controls() -> N
     advice = solution.explain()
     assert "add a cost > 0" not in advice
     assert "the cost is convex in all controls" in advice
-    assert "start from a guess that is closer to a motion" in advice
+    assert "start from one that is closer to a motion" in advice
 
 
 @pytest.mark.parametrize("reduced", [False, True])

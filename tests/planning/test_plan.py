@@ -188,14 +188,17 @@ def test_a_motion_has_the_names_units_and_torques_of_its_robot(tmp_path: Path) -
     solution = found.solution(0.05)
     head, *rows = solution.to_csv(tmp_path / "plan.csv").read_text().splitlines()
     names = [
-        f"{kind}:joint_{i} [{unit}]" for kind, unit in (("q", "rad"), ("v", "rad/s"), ("u", "N m")) for i in (1, 2, 3)
+        f"{kind}:joint_{i} [{unit}]"
+        for kind, unit in (("q", "rad"), ("v", "rad/s"), ("a", "rad/s²"), ("u", "N m"))
+        for i in (1, 2, 3)
     ]
     assert head.split(",") == ["knot [-]", "time [s]", *names]
-    model, data, t = arm().model, arm().model.createData(), 7
-    q, v, a = found.motion.at(solution.times[t])
-    written = [float(cell) for cell in rows[t].split(",")[2:]]
-    np.testing.assert_allclose(written, [*q, *v, *pin.rnea(model, data, q, v, a)], atol=1e-9)
-    assert rows[-1].endswith(",,,")
+    model, data = arm().model, arm().model.createData()
+    for row, time in zip(rows, solution.times, strict=True):  # the last is at rest, after the end
+        q, v, a = found.motion.at(time)
+        written = [float(cell) for cell in row.split(",")[2:]]
+        np.testing.assert_allclose(written, [*q, *v, *a, *pin.rnea(model, data, q, v, a)], atol=1e-9)
+    assert solution.times[-1] > found.motion.duration
 
 
 def test_a_motion_explains_its_clearance_and_limits(tmp_path: Path) -> None:

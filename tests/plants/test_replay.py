@@ -19,10 +19,11 @@ from trajopt.analysis import Feedback, legged_motion, motion_report, replay, rep
 from trajopt.analysis.feedback import usual_kind
 from trajopt.analysis.legs import is_legged
 from trajopt.analysis.moved import displacement, moved_words
+from trajopt.articulations import ArticulationBuilder
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, UnknownNameError, UnsupportedOperationError
 from trajopt.mpc import MuJoCoPlant
 from trajopt.plotting.ground import gap_to_ground
-from trajopt.simulator import HeightField, MDPContact, Plane, Simulator
+from trajopt.simulator import ActionModelSimulator, HeightField, MDPContact, Plane, Simulator
 from trajopt.solution import Solution, SolverStatus
 from trajopt.solvers import SolverSQP
 from trajopt.types import Reals
@@ -164,6 +165,34 @@ def test_a_gait_on_terrain_stands_on_it_in_mujoco() -> None:
     np.testing.assert_allclose(terrain.distances(ends), lift, atol=6e-3)
     assert np.nanmax([np.nanmax(foot.normal_forces) for foot in legs.feet]) > 0.2 * legs.weight
     np.testing.assert_array_equal(legs.relief.boxes, terrain.boxes)
+
+
+def test_a_ball_that_hits_the_side_of_a_step_keeps_its_cone() -> None:
+    """It rolls against a step: floor and side push at once, each within its cone of 0.4, and the report says so."""
+    builder = ArticulationBuilder()
+    builder.add_sphere(builder.add_link("ball"), 0.05)
+    builder.add_free("world", "ball")
+    ball = builder.build("ball")
+    ground = gaits.Terrain(
+        Plane((0.0, 0.0, 1.0, 0.0)), trajopt.Box((0.4, 2.0, 0.2), placement=[0.4, 0, 0.1, 0, 0, 0, 1])
+    )
+    contact = MDPContact("ball", radius=0.05, surface=ground.surface, friction=0.4)
+    state = trajopt.StateMultibody(ball)
+    knot = ActionModelSimulator(Simulator(ball, [contact]), trajopt.CostStack(state), dt=0.01)
+    x0 = np.r_[0.0, 0.0, 0.05, 0.0, 0.0, 0.0, 1.0, 2.0, 0.5, 0.0, 0.0, 0.0, 0.0]
+    problem, us = trajopt.ShootingProblem(x0, [knot] * 30, trajopt.CostStack(state)), np.zeros((30, knot.nu))
+    plan = solution_of(problem, problem.rollout(us), us)
+    motion = replay(plan, plant=MuJoCoPlant(ball, [contact]), feedback="open")
+    (foot,) = legged_motion(motion).feet
+    hit = int(np.argmin(foot.normals[:, 2]))
+    assert motion.xs[-1, 7] < 1.0
+    assert motion.xs[hit, 0] == pytest.approx(0.15, abs=0.02)  # the side is at x = 0.2 m
+    assert foot.normals[hit, 0] < -0.8
+    assert np.nanmax(foot.cone_use) < 1.0 + 1e-6
+    words = motion_report(motion)
+    assert re.fullmatch(r"ball hits a steep side with [\d.]+ N \(knot [89], .* s\)", words["side"])
+    assert " outside the cone" not in words["friction"]
+    assert "inf" not in words["friction"]
 
 
 def test_ground_that_mujoco_lacks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

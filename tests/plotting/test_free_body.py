@@ -11,6 +11,7 @@ import pytest
 from matplotlib.text import Text
 
 import trajopt
+from tests.support.unsolved import trot
 from trajopt.analysis.legs import is_legged, legged_motion
 from trajopt.analysis.moved import displacement, fallen_words, moved_words
 from trajopt.analysis.skeleton import skeleton_of
@@ -118,6 +119,31 @@ def test_obstacles_that_are_no_numbers_are_refused(dropped: trajopt.Solution) ->
         plot_summary(dropped, obstacles=casadi.SX.sym("x"))
 
 
+def test_a_block_that_a_finger_pushes_has_no_legs() -> None:
+    """The finger is on a rail; the free joint is that of the block, which carries no joint."""
+    builder = ArticulationBuilder()
+    builder.add_box(builder.add_link("block"), (0.1, 0.1, 0.1), density=400.0)
+    builder.add_free("world", "block")
+    builder.add_sphere(builder.add_link("finger", mass=0.5), 0.02, density=0.0)
+    builder.add_prismatic("world", "finger", axis="x", X_p=(0.0, 0.0, 0.05), effort=20.0)
+    robot = builder.build("push")
+    corners = [(x, y, -0.05) for x in (-0.05, 0.05) for y in (-0.05, 0.05)]
+    contacts = [MDPContact("block", corner, friction=0.3, name=f"corner{i}") for i, corner in enumerate(corners)]
+    face = trajopt.Box([0.1, 0.1, 0.1], frame="block")
+    contacts.append(MDPContact("finger", radius=0.02, surface=face, friction=0.2, name="tip"))
+    x0 = np.concatenate([[0.0, 0.0, 0.0495, 0.0, 0.0, 0.0, 1.0, -0.1], np.zeros(7)])
+    motion = Simulator(robot, contacts).rollout(x0, np.tile([0.0] * 6 + [1.5], (40, 1)), steps=40, dt=0.01).solution()
+    assert motion.xs[-1, 0] > 0.01
+    assert not is_legged(motion)
+    figure = plot_summary(motion)
+    words = " ".join(text.get_text() for text in figure.findobj(Text))
+    assert not re.search(r"\b(left|right|trunk|forward)\b", words)
+    assert f"moved {motion.xs[-1, 0]:+.3f} m along x, +0.000 m along y in 0.40 s" in figure.get_suptitle()
+    titles = [axes.get_title(loc="left") for axes in figure.axes if axes.get_ylabel() == "position [m]"]
+    assert titles == ["block_joint", "finger_joint"]
+    assert is_legged(trot())
+
+
 def thrown(sideways: float) -> trajopt.Solution:
     """A ball that is thrown against a wall at x = 0.6 m, falls to the floor and rolls."""
     builder = ArticulationBuilder()
@@ -157,3 +183,41 @@ def test_a_wall_beside_the_motion_is_not_drawn() -> None:
     assert "_ground" not in [each.get_label() for each in scene.axes.get_children()]
     draw_planes(scene, [(-1.0, 0.0, 0.0, 0.5), (0.0, 0.0, 1.0, 9.0)])
     assert [each.get_label() for each in scene.axes.get_children()].count("_ground") == 2
+
+
+@pytest.fixture(scope="module")
+def pushed() -> trajopt.Solution:
+    """A block of 0.1 m that a ball on a rail pushes along x."""
+    builder = ArticulationBuilder()
+    builder.add_link("block")
+    builder.add_box("block", (0.1, 0.1, 0.1), density=400.0)
+    builder.add_free("world", "block")
+    builder.add_link("finger", mass=0.5)
+    builder.add_sphere("finger", 0.02, density=0.0)
+    builder.add_prismatic("world", "finger", axis="x", X_p=(0, 0, 0.05), effort=20.0)
+    robot = builder.build("push")
+    corners = [(x, y, -0.05) for x in (-0.05, 0.05) for y in (-0.05, 0.05)]
+    contacts = [MDPContact("block", corner, friction=0.3, name=f"corner{i}") for i, corner in enumerate(corners)]
+    face = trajopt.Box([0.1, 0.1, 0.1], frame="block")
+    contacts.append(MDPContact("finger", radius=0.02, surface=face, friction=0.2, name="tip"))
+    x0 = np.r_[0.0, 0.0, 0.0495, 0.0, 0.0, 0.0, 1.0, -0.0705, np.zeros(7)]
+    force = np.zeros((30, 7))
+    force[:, 6] = 4.0  # [N]
+    return Simulator(robot, contacts).rollout(x0, force, steps=30, dt=0.01).solution()
+
+
+def test_a_pushed_block_has_its_size_in_pictures(pushed: trajopt.Solution) -> None:
+    """Seen along y in world axes: the block is 0.1 m wide, and the ball beside it."""
+    assert not is_legged(pushed)
+    film = film_of(pushed)
+    ball, block = sorted(film.skeleton.solids, key=lambda solid: solid.points[0, :, 0].mean())
+    assert np.ptp(block.points[0, :, 0]) == pytest.approx(0.1, abs=1e-9)
+    assert pushed.xs[-1, 0] > 0.03
+    assert (ball.points[..., 0].max(axis=1) <= block.points[..., 0].min(axis=1) + 4e-3).all()
+    stage = FilmStage(film)
+    stage.show(0.3, "")
+    assert stage._axes.get_xlabel() == "x [m]"
+    for figure in (plot_strip(pushed), plot_summary(pushed)):
+        words = " ".join(text.get_text() for text in figure.findobj(Text))
+        assert not re.search(r"\b(left|right|trunk|steps|feet|foot|forward)\b", words)
+    assert "position [m]" in [axes.get_ylabel() for axes in plot_summary(pushed).axes]

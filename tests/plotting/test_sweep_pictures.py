@@ -53,6 +53,25 @@ def test_a_grid_has_a_cell_for_each_row(cells: Sweep) -> None:
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("goal.reference[0]", "goal.reference[1]")
 
 
+@pytest.mark.parametrize("share", [0, 2])
+def test_costs_far_above_the_scale_have_a_colour_and_an_entry(share: int, tmp_path: Path) -> None:
+    """Goals out of reach, converge like others, at a cost that is 400 times as high."""
+    points = stores.grid(10)
+    points[:share] *= 20.0
+    sweep = Sweep.read(stores.write(tmp_path / "store", points, {}, {}))
+    for draw, kind in ((plot_success_map, QuadMesh), (plot_parallel_coordinates, LineCollection)):
+        figure = draw(sweep)
+        (mesh,) = (each for each in drawn(figure, kind)[:1])
+        colors = mesh.cmap(mesh.norm(np.asarray(sweep.cost)))
+        far = np.all(colors == mesh.cmap.get_over(), axis=1)
+        assert (np.ptp(colors[~far][:, :3], axis=0) > 0.3).any(), "the others differ from each other"
+        words = f"{share} cost more than "
+        assert (words in texts(figure)) == bool(share)
+        if share:
+            assert far.nonzero()[0].tolist() == list(range(share))
+            assert f"up to {sweep.cost.max():.3g}" in texts(figure)
+
+
 def test_axes_can_be_chosen(cells: Sweep) -> None:
     axes = plot_success_map(cells, "goal.reference[1]").axes[0]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("goal.reference[1]", "goal.reference[0]")

@@ -11,7 +11,8 @@ import pytest
 
 import trajopt
 from trajopt import gaits, problems
-from trajopt.analysis import friction_use, legged_motion, reached
+from trajopt.analysis import friction_use, legged_motion, reached, reached_words
+from trajopt.analysis.reached import Reached
 from trajopt.gaits import ContactSchedule
 from trajopt.robots import legged_robot
 from trajopt.solution import Solution
@@ -155,7 +156,36 @@ def test_reached_values_match_pinocchio(name: str, robot: str) -> None:
             assert row.reached == pytest.approx(com[:, 2].max() - com[0, 2], abs=1e-3)
             assert row.asked == 0.15
     kinds = {"length", "landing", "lowest"} | ({"rise"} if "jump" in name else {"clearance"})
-    assert {row.what for row in rows} == kinds
+    assert {row.what for row in rows} == kinds | ({"ball"} if robot == "anymal" else set())
+
+
+def test_the_lowest_point_of_a_ball_is_reported_beside_that_of_its_frame() -> None:
+    """ANYmal's feet hold a point 23.2 mm below the centre of a ball, which dips by 23.2 mm (1 - cos) of the tilt."""
+    solution = ready("quadruped-jump", "anymal")
+    robot, problem = trajopt.load_robot("anymal"), solution.problem
+    assert problem is not None
+    assert problem.schedule is not None
+    rows = {row.of: row for row in reached(solution) if row.what == "ball"}
+    assert list(rows) == list(problem.schedule.feet)
+    data = robot.model.createData()
+    for foot, row in rows.items():
+        above = []
+        for q in solution.xs[:, : robot.nq]:
+            pin.framesForwardKinematics(robot.model, data, q)
+            place = data.oMf[robot.frame_id(foot)]
+            dip = 0.0232 * (1 - place.rotation[2, 2])
+            above.append(place.translation[2] - problem.schedule.start.feet[foot].position[2] - dip)
+        assert row.reached == pytest.approx(min(above), abs=1e-5)
+        assert row.knot == int(np.argmin(above))
+    worst, frame = min(rows.values(), key=lambda row: row.reached), lowest_frame(solution)
+    assert reached_words(reached(solution))["lowest"] == (
+        f"{-1e3 * worst.reached:.2f} mm below the ground (ball of {worst.of}, knot {worst.knot}); frames of feet "
+        f"{-1e3 * frame.reached:.2f} mm below the ground ({frame.of}, knot {frame.knot})"
+    )
+
+
+def lowest_frame(solution: Solution) -> Reached:
+    return min((row for row in reached(solution) if row.what == "lowest"), key=lambda row: row.reached)
 
 
 def test_a_gait_that_does_something_else_says_so() -> None:

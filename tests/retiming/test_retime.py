@@ -169,7 +169,7 @@ def test_torques_are_those_of_inverse_dynamics() -> None:
     import pinocchio as pin
 
     found = retimed()
-    t = np.array([0.3, 0.9])
+    t = np.array([-0.5, 0.0, 0.3, 0.9, found.duration + 1.0])  # the first and last at rest
     model = arm().model
     expected = [pin.rnea(model, model.createData(), *each) for each in zip(*found.at(t))]
     np.testing.assert_allclose(found.torques(t), expected, atol=1e-9)

@@ -118,12 +118,12 @@ def test_wrong_payloads_are_refused() -> None:
 
 
 def test_pictures_have_a_payload() -> None:
-    """A ball of its mass in water, or the box of its inertia, which moves with the hand."""
+    """A ball of its mass in steel, or the box of its inertia, which moves with the hand."""
     q = np.array([0.3, -1.0, 0.8, 0.4, 0.5, 0.6])
     bare = trajopt.load_robot("ur10")
     assert not skeleton_of(bare.model, q[None])[0].solids
     boxes = {
-        None: 2.0 * np.full(3, (3.0 * 1.5 / (4.0 * np.pi * 1000.0)) ** (1.0 / 3.0)),
+        None: 2.0 * np.full(3, (3.0 * 1.5 / (4.0 * np.pi * 7850.0)) ** (1.0 / 3.0)),
         "box": np.array([0.1, 0.2, 0.3]),
     }
     for kind, sides in boxes.items():

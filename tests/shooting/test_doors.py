@@ -118,6 +118,26 @@ def test_the_warning_about_degrees_comes_once(caplog: pytest.LogCaptureFixture) 
     assert caplog.text.count("looks like degrees") == 1
 
 
+@pytest.mark.parametrize(("angle", "warns"), [(12.0, False), (-6.0, False), (90.0, True), (-45.0, True)])
+def test_a_reference_in_degrees_warns(angle: float, warns: bool, caplog: pytest.LogCaptureFixture) -> None:
+    state = trajopt.StateVector(3, names=["q", "p", "v"], units=["rad", "m", "rad/s"])
+    costs = trajopt.CostStack(state)
+    with caplog.at_level(logging.WARNING, logger="trajopt"):
+        trajopt.ResidualModelState(state, [0.0, angle, 100.0])
+        trajopt.ResidualModelState(state, [angle, 0.0, 0.0], elements=["v"])
+        costs.add("goal", trajopt.ResidualModelState(state), weight=1.0)
+        problem = trajopt.ShootingProblem(np.zeros(3), [], costs)
+        assert not caplog.text
+        trajopt.ResidualModelState(state, [angle, 0.0, 0.0])
+    words = f"reference: q is {angle:g} rad, which looks like degrees; convert it with np.radians"
+    assert (words in caplog.text) == warns
+    caplog.clear()
+    with caplog.at_level(logging.WARNING, logger="trajopt"):
+        problem.set_parameter("goal.reference", [angle, 0.0, 0.0])
+    assert (f"q is {angle:g} rad, which looks like degrees" in caplog.text) == warns
+    assert caplog.text.count("looks like degrees") == warns
+
+
 def test_lengths_have_no_degrees(caplog: pytest.LogCaptureFixture) -> None:
     trajopt.ShootingProblem([90.0, 0.0], [], trajopt.CostStack(trajopt.StateVector(2)))
     assert not caplog.text

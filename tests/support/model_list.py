@@ -410,6 +410,8 @@ DIFFERENTIALS: dict[str, Callable[[], trajopt.DifferentialActionModelAbstract]] 
     "network": lambda: learned(StateVector(2), network(4, 1), 1, features=angle_features, nominal=push),
     "network-rate": lambda: learned(StateVector(2), network(3, 2), 1),
     "network-ball": lambda: learned(state_of("ball"), network(10, 3), 3),
+    "planar-2r-torque": lambda: free_dynamics("planar-2r", torque=network(4, 2)),
+    "drone-torque": lambda: free_dynamics("drone", torque=network(15, 7)),
     "diff-drive": lambda: diff_drive(planar.state_of_pose()),
     "diff-drive-rates": lambda: diff_drive(planar.state_of_wheels()),
     "unicycle-drive": lambda: planar.DifferentialActionModelUnicycle(small_costs(planar.state_of_pose())),

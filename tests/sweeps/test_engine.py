@@ -141,7 +141,9 @@ def test_it_goes_on_where_it_was_cut_off(
     if comes is SweepError:
         assert "repeat the call with a new executor to continue" in str(raised.value)
     done = len(list((tmp_path / "chunks").glob("*.npz")))
-    assert len(Sweep.read(tmp_path)) == 5 * done >= 5
+    assert len(part := Sweep.read(tmp_path)) == 5 * done >= 5
+    assert part.report()["interrupted"].startswith(f"{24 - 5 * done} rows still to solve: repeat the call")
+    assert part[:2].left == part.left == 24 - 5 * done
     later = Here()
     check(trajopt.sweep(REACH, values, executor=later, chunk=5, store=tmp_path), one_call(goals))
     assert len(later.calls) == 5 - done

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 _RANGES = 4  # largest number of listed runs of knots [-]
 
 
+def control_name(solution: Solution, control: int) -> str:
+    """Name of a control in a sentence that says that it is one: without the "u:" of tables of states and controls."""
+    return solution.control_names[control].removeprefix("u:")
+
+
 def check_solution(solution: Any) -> Solution:
     """Checks that an argument is a Solution and returns it; raises InvalidArgumentError otherwise."""
     if not (

@@ -12,6 +12,9 @@ import numpy.typing as npt
 from trajopt.analysis.relief import Relief
 from trajopt.types import Reals
 
+STEEP = 0.5
+"""Vertical component of the normal up to which a surface is a wall and no floor: 60 degrees from the vertical [-]."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Foot:
@@ -32,6 +35,10 @@ class Foot:
             shape (T + 1, 1, 3) for a point foot or a sole of unknown size.
         lands: Whether the foot touches down at the end of the horizon, where it has no stance phase.
         radius: Radius of a sphere that touches the ground at `positions`; 0 for points and soles [m].
+        shares: Normal and tangential force (T, 2) [N], each the sum over all surfaces that the foot touches, such as a
+            floor and the side of a step. None by default: `forces` along and across `normals`.
+        ball: Centre of the collision sphere of a gait's foot, shape (T + 1, 3) [m]; None without one, or if the frame
+            is its centre. A foot that tilts about its frame lowers it.
     """
 
     name: str
@@ -47,6 +54,8 @@ class Foot:
     outline: Reals
     lands: bool = False
     radius: float = 0.0
+    shares: Reals | None = None
+    ball: Reals | None = None
 
     @classmethod
     def at_points(cls, name: str, frame: str, positions: Reals, **measured: Any) -> Foot:
@@ -56,7 +65,7 @@ class Foot:
             name: Name of the foot.
             frame: Its frame.
             positions: Its positions.
-            **measured: The attributes stands, forces, torques, normals and mu, and radius for a sphere.
+            **measured: The attributes stands, forces, torques, normals and mu, and radius and shares of a sphere.
         """
         nowhere, outline = np.full(positions.shape, np.nan), np.zeros((len(positions), 1, 3))
         return cls(
@@ -67,7 +76,7 @@ class Foot:
     @property
     def on_floor(self) -> bool:
         """Whether the foot touches a floor, with a normal within 60 degrees of the vertical, and not a wall."""
-        return bool(np.median(self.normals[:, 2]) > 0.5)
+        return bool(np.median(self.normals[:, 2]) > STEEP)
 
     @property
     def centres(self) -> Reals:
@@ -77,12 +86,12 @@ class Foot:
     @property
     def normal_forces(self) -> Reals:
         """Normal component of the force, shape (T,) [N]."""
-        return normal_and_tangential(self.forces, self.normals)[0]
+        return normal_and_tangential(self.forces, self.normals)[0] if self.shares is None else self.shares[:, 0]
 
     @property
     def tangential_forces(self) -> Reals:
         """Magnitude of the tangential component of the force, shape (T,) [N]."""
-        return normal_and_tangential(self.forces, self.normals)[1]
+        return normal_and_tangential(self.forces, self.normals)[1] if self.shares is None else self.shares[:, 1]
 
     @property
     def cone_use(self) -> Reals:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -18,10 +18,12 @@ from trajopt.checks import check_array
 from trajopt.contacts.stack import parameter_name
 from trajopt.contacts.supports import Support
 from trajopt.errors import InvalidArgumentError
+from trajopt.robots.collisions.foot_balls import foot_ball
 from trajopt.robots.frame_index import frame_index
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
+    from trajopt.robots import Robot
     from trajopt.shooting import ShootingProblem
     from trajopt.simulator import MDPContact
     from trajopt.solution import Solution
@@ -53,14 +55,23 @@ def floats_with_contacts(solution: Solution) -> bool:
 
 
 def is_free_body(solution: Solution) -> bool:
-    """Whether a solution's robot is a single free body whose own points touch the world.
+    """Whether a solution's floating base is a single body without limbs whose own points touch something.
 
-    The single rigid body of a gait stands on feet that are no points of it.
+    Other bodies may move around it, such as a finger that pushes a block. The single rigid body of a gait stands on
+    feet that are no points of it.
     """
     robot = solution.robot
-    if robot is None or not robot.floating_base or robot.nv != 6 or not has_contacts(solution):
-        return False
-    return any(foot.frame in robot.frame_names for foot in legged_motion(solution).feet)
+    return lacks_limbs(robot) and has_contacts(solution) and touches_itself(robot, legged_motion(solution))
+
+
+def lacks_limbs(robot: Robot | None) -> TypeGuard[Robot]:
+    """Whether no joint hangs on the floating base of a robot."""
+    return robot is not None and robot.floating_base and len(robot.model.subtrees[1]) == 1
+
+
+def touches_itself(robot: Robot, motion: LeggedMotion) -> bool:
+    """Whether the floating base of a robot has no limbs, and contacts that are points of the robot."""
+    return lacks_limbs(robot) and any(foot.frame in robot.frame_names for foot in motion.feet)
 
 
 def has_contacts(solution: Solution) -> bool:
@@ -116,7 +127,8 @@ def motion_of(solution: Solution, problem: ShootingProblem, sole: Reals | None =
     else:
         weight, com, places = _moved(robot_of(solution), solution.xs, touches)
     size = None if sole is None else check_array("sole", sole, (2,), cure="length and width [m]")
-    shared = _Shared(solution, values, forces, size)
+    whole = problem.schedule is not None and not isinstance(dynamics, DifferentialActionModelReducedAbstract)
+    shared = _Shared(solution, values, forces, size, solution.robot if whole else None)
     feet = [_foot(shared, f, items, places[i]) for i, (f, items) in enumerate(touches.items())]
     abscissa, label = time_axis(solution)
     timed = np.array([m.time_step() != 0.0 for m in problem.running])
@@ -180,12 +192,16 @@ def _touches(problem: ShootingProblem) -> dict[str, dict[tuple[str, str], Any]]:
 
 @dataclass(frozen=True)
 class _Shared:
-    """Data shared by all feet; see `knot_values`, `Solution.contact_forces` and `legged_motion`."""
+    """Data shared by all feet; see `knot_values`, `Solution.contact_forces` and `legged_motion`.
+
+    The robot is that of a gait, whose feet may have balls; None without a gait.
+    """
 
     solution: Solution
     values: Mapping[str, Reals]
     forces: Mapping[str, Reals]
     sole: Reals | None
+    robot: Robot | None
 
 
 def _foot(shared: _Shared, frame: str, items: dict[tuple[str, str], Any], places: Reals) -> Foot:
@@ -198,6 +214,9 @@ def _foot(shared: _Shared, frame: str, items: dict[tuple[str, str], Any], places
         wrench = _in_world(item, shared.forces[name], rotations[:T])
         wrenches[kind][active] = np.nan_to_num(wrenches[kind][active]) + wrench[active]
     contact, impulse = wrenches["contacts"], wrenches["impulses"]
+    ball = (
+        None if shared.robot is None or any(item.nc == 6 for item in items.values()) else foot_ball(shared.robot, frame)
+    )
     return Foot(
         name=next(iter(items))[1],
         frame=frame,
@@ -211,6 +230,7 @@ def _foot(shared: _Shared, frame: str, items: dict[tuple[str, str], Any], places
         mu=surface.mu,
         outline=surface.outline,
         lands=_lands(shared.solution, frame, contact, impulse),
+        ball=None if ball is None else places[:, :, 3] + rotations @ np.asarray(ball.center),
     )
 
 

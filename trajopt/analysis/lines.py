@@ -180,25 +180,33 @@ def state_lines(problem: ShootingProblem, xs: Reals) -> Iterator[Line]:
 
 
 def robot_lines(
-    state: StateMultibody, xs: Reals, taus: Reals | None = None, limits: tuple[Reals, Reals] | None = None
+    state: StateMultibody,
+    xs: Reals,
+    taus: Reals | None = None,
+    limits: tuple[Reals, Reals] | None = None,
+    accelerations: tuple[Reals, Reals] | None = None,
 ) -> Iterator[Line]:
     """Yields lines of a robot's coordinates, and of the torques at its joints that are not always zero.
 
     Args:
         state: State of the robot.
         xs: States (T + 1, nx).
-        taus: Torques (T, nv) [N m, N]; None for none.
+        taus: Torques (T, nv), or at all states (T + 1, nv) [N m, N]; None for none.
         limits: Largest velocities and torques (nv,) of a motion whose torques are no controls; by default velocities
             have the limits of the state, and torques are controls without limits.
+        accelerations: Accelerations (T + 1, nv) and their largest sizes (nv,) [rad/s², m/s²]; None for no lines.
     """
     yield from _configuration_lines(state, xs)
     group, most = ("control", np.full(state.nv, np.inf)) if limits is None else ("torque", limits[1])
     for line in _velocity_lines(state, xs):
         fastest = None if limits is None else float(limits[0][(line.tangent or 0) - state.nv])
         yield line if fastest is None else dataclasses.replace(line, lower=-fastest, upper=fastest)
+    limbs, (values, bounds) = _limbs(state), accelerations or (np.zeros((0, 0)), np.zeros(0))
+    for name, unit, column, bound in zip(state.tangent_names, state.tangent_units, values.T, bounds):
+        effort = ("acceleration", f"{unit}/s²")
+        yield _effort_line("acceleration", name.removeprefix("q:"), limbs, effort, column, (-bound, bound))
     if taus is None:
         return
-    limbs = _limbs(state)
     for (name, effort), values, limit in zip(efforts_of(state).items(), taus.T, most, strict=True):
         if values.any():
             yield _effort_line(group, name.removeprefix("u:"), limbs, effort, values, (-limit, limit))

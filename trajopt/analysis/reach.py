@@ -50,16 +50,30 @@ def farthest(model: Any, frame: str) -> tuple[Reals, float] | None:
         model: A Pinocchio model.
         frame: Name of a frame.
     """
+    joints = chain(model, frame)
+    return None if joints is None else (np.array(model.jointPlacements[joints[-1][0]].translation), joints[-1][1])
+
+
+def chain(model: Any, frame: str) -> list[tuple[int, float]] | None:
+    """Returns the joints that move a frame, from the last to the first, each with the frame's largest distance [m].
+
+    The distance is an upper bound, the sum of those from joint to joint. The result is None unless revolute joints
+    alone move the frame.
+
+    Args:
+        model: A Pinocchio model.
+        frame: Name of a frame.
+    """
     place = model.frames[frame_index(model, frame)]
     joint, length = place.parentJoint, float(np.linalg.norm(place.placement.translation))
-    while joint and model.parents[joint]:
-        length += float(np.linalg.norm(model.jointPlacements[joint].translation))
-        joint, below = model.parents[joint], joint
-        if not _turns(model.joints[below]):
+    joints = list[tuple[int, float]]()
+    while joint:
+        if not _turns(model.joints[joint]):
             return None
-    if not (joint and _turns(model.joints[joint])):
-        return None
-    return np.array(model.jointPlacements[joint].translation), length
+        joints.append((joint, length))
+        length += float(np.linalg.norm(model.jointPlacements[joint].translation))
+        joint = model.parents[joint]
+    return joints or None
 
 
 def _turns(joint: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,11 +35,13 @@ class Reached:
         what: "clearance", height of a swing above the line between its footholds, or in a jump onto or down from a
             platform above the higher one; "length", horizontal distance
             between them; "landing", height of the foot above its foothold when it lands; "lowest", smallest height of
-            a foot above the ground in the whole motion; "rise", height gain of the centre of mass in a jump.
+            a foot's frame above the ground in the whole motion; "ball", that of the foot's collision sphere if its
+            centre is not the frame: as high as the frame if the sphere is upright above it, lower if it tilts;
+            "rise", height gain of the centre of mass in a jump.
         of: Name of the foot's frame, or "centre of mass".
-        phase: Name of the phase; empty for "lowest".
+        phase: Name of the phase; empty for "lowest" and "ball".
         knot: Knot at which the value is reached [-].
-        asked: Target of the schedule; 0 for "landing" and "lowest" [m].
+        asked: Target of the schedule; 0 for "landing", "lowest" and "ball" [m].
         reached: Value of the solution [m].
     """
 
@@ -71,7 +73,14 @@ def gait_reached(schedule: ContactSchedule, motion: LeggedMotion | None) -> tupl
     if motion is None:
         return ()
     places = {foot.frame: foot.positions for foot in motion.feet}
-    return (*_phases(schedule, places, motion.com), *_lowest(schedule, places))
+    frames = {foot: (path, 0.0) for foot, path in places.items()}
+    balls = {
+        foot.frame: (foot.ball, float(np.linalg.norm(foot.ball[0] - foot.positions[0])))
+        for foot in motion.feet
+        if foot.ball is not None
+    }
+    lowest = [*_lowest(schedule, "lowest", frames), *_lowest(schedule, "ball", balls)]
+    return (*_phases(schedule, places, motion.com), *lowest)
 
 
 def friction_use(motion: LeggedMotion, *, impulses: bool = False) -> float:
@@ -90,7 +99,10 @@ def friction_use(motion: LeggedMotion, *, impulses: bool = False) -> float:
     for foot in motion.feet:
         pushes = foot.impulses if sudden else np.where(foot.stands[:, None], foot.forces, np.nan)
         loaded = np.linalg.norm(np.nan_to_num(pushes), axis=1) > least
-        normal, tangential = normal_and_tangential(pushes[loaded], foot.normals[loaded])
+        if sudden:
+            normal, tangential = normal_and_tangential(pushes[loaded], foot.normals[loaded])
+        else:
+            normal, tangential = foot.normal_forces[loaded], foot.tangential_forces[loaded]
         ratios = np.where(normal > 0, tangential / np.where(normal > 0, normal, 1.0), np.inf)
         largest = max(largest, float(np.max(ratios, initial=0.0)))
     return largest
@@ -128,14 +140,19 @@ def reached_words(rows: Iterable[Reached]) -> dict[str, str]:
             targets = _span([row.asked for row in chosen], ".4g")
             words[what] = f"{_span(shares, '.1f')} % of the {targets} m asked for"
     landings = [1e3 * row.reached for row in rows if row.what == "landing"]
-    lowest = [row for row in rows if row.what == "lowest"]
     if landings:
         words["landing"] = f"{_span(landings, '+.2f')} mm above the footholds"
-    if lowest:
-        deepest = min(lowest, key=lambda row: row.reached)
-        side, height = "above" if deepest.reached >= 0.0 else "below", abs(1e3 * deepest.reached)
-        words["lowest"] = f"{height:.2f} mm {side} the ground ({deepest.of}, knot {deepest.knot})"
+    frames, balls = ([row for row in rows if row.what == what] for what in ("lowest", "ball"))
+    if frames:
+        words["lowest"] = _depth(balls, "ball of ") + "; frames of feet " + _depth(frames) if balls else _depth(frames)
     return words
+
+
+def _depth(rows: Sequence[Reached], what: str = "") -> str:
+    """Smallest height in text, such as "0.11 mm below the ground (LF_FOOT, knot 3)"."""
+    deepest = min(rows, key=lambda row: row.reached)
+    side, height = "above" if deepest.reached >= 0.0 else "below", abs(1e3 * deepest.reached)
+    return f"{height:.2f} mm {side} the ground ({what}{deepest.of}, knot {deepest.knot})"
 
 
 def _span(values: list[float], form: str) -> str:
@@ -214,19 +231,24 @@ def low_words(rows: Iterable[Reached]) -> list[str]:
     ]
 
 
-def _lowest(schedule: ContactSchedule, places: dict[str, Reals]) -> Iterator[Reached]:
+def _lowest(schedule: ContactSchedule, what: str, places: dict[str, tuple[Reals, float]]) -> Iterator[Reached]:
     """Yields the smallest height of each foot above the ground.
 
     On terrain it is the distance from it, besides that at the start. Elsewhere the ground is that of the foothold, and
     in a swing that of the lower one of both.
+
+    Args:
+        schedule: The gait.
+        what: Name of these heights.
+        places: Positions (T + 1, 3) of a point of each foot, and its height above an upright foot's frame [m].
     """
     stances, number = schedule.stances, schedule.phase_of_knot
-    for foot, path in places.items():
+    for foot, (path, height) in places.items():
         if schedule.terrain is not None:
             start = np.array([stances[0].feet[foot].position])
-            above = schedule.terrain.distances(path) - schedule.terrain.distances(start)
+            above = schedule.terrain.distances(path) - schedule.terrain.distances(start) - height
         else:
             ground = [min(stances[i].feet[foot].position[2], stances[i + 1].feet[foot].position[2]) for i in number]
-            above = path[:, 2] - np.array(ground)
+            above = path[:, 2] - np.array(ground) - height
         knot = int(above.argmin())
-        yield Reached(what="lowest", of=foot, phase="", knot=knot, asked=0.0, reached=float(above[knot]))
+        yield Reached(what=what, of=foot, phase="", knot=knot, asked=0.0, reached=float(above[knot]))

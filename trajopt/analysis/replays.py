@@ -220,7 +220,7 @@ def _in_plant(solution: Solution, plant: Any, policy: Feedback, count: int, x0: 
     moved = plant_of(plant, problem, None, float(np.diff(times).max()))
     x = problem.state.check(solution.xs[0] if x0 is None else x0, "x0")
     xs, us = [x], np.zeros_like(solution.us)
-    forces = {each.name: np.zeros((len(us), 3)) for each in moved.spheres or ()}
+    forces, loads = ({each.name: np.zeros((len(us), n)) for each in moved.spheres or ()} for n in (3, 4))
     with solution.as_solved() as solved:
         rows = solved.table.values.copy()
     for t, (begin, duration) in enumerate(zip(times, np.diff(times))):
@@ -240,10 +240,12 @@ def _in_plant(solution: Solution, plant: Any, policy: Feedback, count: int, x0: 
                     raise _diverged(solution, t, now, error) from error
                 for name, force in moved.sphere_forces().items():
                     forces[name][t] += force / steps
+                for name, load in moved.sphere_loads().items():
+                    loads[name][t] += load / steps
         xs.append(x)
     with solution.as_solved() as solved:
         moved_along: Solution = above("solution.solution.motion_solution")(solved, np.array(xs), us, solver="replay")
-        return with_forces_of(moved, moved_along, forces)
+        return with_forces_of(moved, moved_along, forces, loads)
 
 
 def _steps(plant: PlantAbstract, count: int, duration: float, *, divided: bool) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.analysis.basics import time_words
+from trajopt.analysis.feet import STEEP
 from trajopt.analysis.flight import flight_words
 from trajopt.analysis.gaps import no_motion
 from trajopt.analysis.legs import LeggedMotion, floats_with_contacts, is_free_body, legged_motion
@@ -48,8 +49,25 @@ def motion_report(solution: Solution, mu: float | None = None) -> dict[str, str]
         f"at most {loads[peak]:.0f} N on one {support} ({peak}), {loads[peak] / motion.weight:.2f} of the weight"
     )
     words["friction"] = _friction_words(motion, mu)
+    words |= _side_words(solution, motion)
     words |= tipping_words(solution, motion)
     return words | limits_report(solution)
+
+
+def _side_words(solution: Solution, motion: LeggedMotion) -> dict[str, str]:
+    """Reports the hardest hit of a foot against a steep side, such as that of a step, under the key "side"."""
+    hits = []
+    for foot in motion.feet:
+        steep = foot.stands & (foot.normals[:, 2] <= STEEP)
+        loads = np.where(steep, np.nan_to_num(foot.normal_forces), 0.0)
+        if foot.on_floor and loads.any():
+            hits.append((float(loads.max()), int(loads.argmax()), foot.name))
+    if not hits:
+        return {}
+    load, knot, name = max(hits)
+    return {
+        "side": f"{name} hits a steep side with {load:.3g} N (knot {knot}{time_words(solution, knot, ', {:.3g} {}')})"
+    }
 
 
 def _friction_words(motion: LeggedMotion, mu: float | None) -> str:

@@ -73,7 +73,17 @@ def resample(solution: Solution, dt: float, *, uniform: bool = False) -> Solutio
         values: dict[str, Any] = {"problem": fine, "x0": fine.x0, "parameters": fine.parameter_values()}
         cost = fine.calc(xs, us).cost
         K = None if solution.K is None else solution.K[knots]
-        return replace(solution, xs=xs, us=us, cost=cost, K=K, **values, **NOT_KNOWN)
+        own = {**NOT_KNOWN, "measured": {"notes": _notes(solution, len(knots), uniform=uniform) if len(later) else ()}}
+        return replace(solution, xs=xs, us=us, cost=cost, K=K, **values, **own)
+
+
+def _notes(solution: Solution, steps: int, *, uniform: bool) -> tuple[str, ...]:
+    """Lines of `explain` on a resampled motion."""
+    held = ", and from controls that stay until the next sample" if uniform else ""
+    return (
+        f"resampled at {steps + 1} knots, {len(solution.xs)} of the motion before; gaps are how far its long steps "
+        f"differ from short ones{held}",
+    )
 
 
 def _parts_of_controls(problem: ShootingProblem, us: Reals, knots: Ints, begins: Reals, parts: Reals) -> Reals:

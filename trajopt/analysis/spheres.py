@@ -40,6 +40,7 @@ def sphere_motion(
     *,
     forces: Mapping[str, Reals],
     friction: Mapping[str, npt.ArrayLike],
+    loads: Mapping[str, Reals] | None = None,
 ) -> LeggedMotion:
     """Returns the motion of spheres that may touch something; a position is the point closest to the surface.
 
@@ -51,6 +52,9 @@ def sphere_motion(
         label: Label of the time axis.
         forces: Force of each contact by name (T, 3), in world axes [N].
         friction: Friction coefficient by contact name, a number or (T,) [-].
+        loads: Sum of the normal forces of all that a contact touches between two states, as vectors and as lengths,
+            (T, 4) [N]. The normal of the interval is the direction of these vectors. By default, and without a load, it
+            is that of the surface at the state.
     """
     data, T = model.createData(), len(xs) - 1
     centres, com = {c.name: np.empty((T + 1, 3)) for c in contacts}, np.empty((T + 1, 3))
@@ -68,13 +72,16 @@ def sphere_motion(
     feet = []
     for c in contacts:
         normals = np.einsum("tij,tj->ti", turns[c.name], _normals(c, seen[c.name]))
+        if loads:
+            normals[:-1] = along_loads(loads[c.name][:, :3], normals[:-1])
         place = centres[c.name] - c.radius * normals
         touches = np.linalg.norm(forces[c.name][:, :3], axis=1) > _TOUCHES * weight
         mu = np.broadcast_to(np.asarray(friction.get(c.name, np.nan), dtype=np.float64), T)
         force = np.where(touches[:, None], forces[c.name][:, :3], np.nan)
         torque = np.where(touches[:, None], np.zeros(3), np.nan)
         measured = {"stands": touches, "forces": force, "torques": torque, "normals": normals[:-1], "mu": mu}
-        feet.append(Foot.at_points(c.name, c.frame, place, radius=c.radius, **measured))
+        shares = shares_of(force, loads[c.name]) if loads else None
+        feet.append(Foot.at_points(c.name, c.frame, place, radius=c.radius, shares=shares, **measured))
     return LeggedMotion(
         abscissa=times,
         label=label,
@@ -85,6 +92,17 @@ def sphere_motion(
         weight=weight,
         ground=_level(contacts),
     )
+
+
+def along_loads(loads: Reals, normals: Reals) -> Reals:
+    """Directions (n, 3) of loads (n, 3), and the normals (n, 3) where a load is zero."""
+    size = np.linalg.norm(loads, axis=1, keepdims=True)
+    return np.where(size > 0.0, loads / np.where(size > 0.0, size, 1.0), normals)
+
+
+def shares_of(forces: Reals, loads: Reals) -> Reals:
+    """Sums (n, 2) of normal and of tangential forces over all surfaces, of forces (n, 3) with loads (n, 4) [N]."""
+    return np.column_stack([loads[:, 3], np.linalg.norm(forces - loads[:, :3], axis=1)])
 
 
 def _normals(contact: MDPContact, points: Reals) -> Reals:

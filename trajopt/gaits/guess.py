@@ -170,8 +170,14 @@ def _shifted(problem: ShootingProblem, schedule: ContactSchedule, com: Reals, ro
 
 
 def _flights(schedule: ContactSchedule) -> list[str]:
-    """Names of the phases in which all feet are in the air, and the centre of mass has no path."""
-    return [phase.name for phase in schedule.phases if not phase.stance and (phase.com is None or phase.free)]
+    """Names of the phases in which all feet are in the air, and the centre of mass or a foot that hangs has no path."""
+    lost, column = [], {foot: i for i, foot in enumerate(schedule.feet)}
+    for number, phase in enumerate(schedule.phases):
+        first = schedule.foot_references[schedule.phase_of_knot == number][0, :, 0, 0]
+        hangs = any(np.isnan(first[column[foot]]) for foot in phase.free)
+        if not phase.stance and (phase.com is None or hangs):
+            lost.append(phase.name)
+    return lost
 
 
 KINDS: dict[str, Callable[[ShootingProblem, ContactSchedule], Reals]] = {

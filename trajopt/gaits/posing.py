@@ -24,8 +24,8 @@ REACHED = 1e-3
 def foot_paths(schedule: ContactSchedule) -> Reals:
     """Reference placement of each foot at each knot (T + 1, feet, 3, 4) [-, m].
 
-    A foot without a reference is at its last foothold. In a flight it moves to the next one, and up and down with the
-    references of the centre of mass.
+    A foot without a reference is at its last foothold. In a flight such a foot moves to the next one, and up and down
+    with the references of the centre of mass.
     """
     check_instance("schedule", schedule, ContactSchedule)
     paths, number, stances = schedule.foot_references.copy(), schedule.phase_of_knot, schedule.stances
@@ -36,13 +36,14 @@ def foot_paths(schedule: ContactSchedule) -> Reals:
     for n in [n for n, phase in enumerate(schedule.phases) if not phase.stance and phase.com]:
         knots = np.flatnonzero((number == n) & ~schedule.touchdowns)
         s = (np.arange(len(knots)) / len(knots))[:, None]
-        for i, name in enumerate(schedule.feet):
-            first, last = (np.array(stances[k].feet[name].position) for k in (n, n + 1))
-            paths[knots, i, :, 3] = first + s * (last - first)
         landed = schedule.phases[n].com
         assert landed is not None
         line = com[knots[0], 2] + s[:, 0] * (landed[2] - com[knots[0], 2])
-        paths[knots, :, 2, 3] += (com[knots, 2] - line)[:, None]
+        for i, name in enumerate(schedule.feet):
+            if np.isnan(schedule.foot_references[knots[0], i, 0, 0]):
+                first, last = (np.array(stances[k].feet[name].position) for k in (n, n + 1))
+                paths[knots, i, :, 3] = first + s * (last - first)
+                paths[knots, i, 2, 3] += com[knots, 2] - line
     return paths
 
 

@@ -110,7 +110,7 @@ def _path(start: Foothold, swing: Swing, timed: Flags) -> Reals:
 def _com(phase: Phase, stance: Stance, dt: float, rests: tuple[bool, bool]) -> Reals:
     """References of the centre of mass at the phase's knots (knots, 3) [m]; NaN for no reference.
 
-    Without velocities they move at a constant speed along a line, or begin or end at rest there, as a cubic.
+    Without velocities they move at a constant speed along a line, or begin or end at rest there, without acceleration.
     """
     if phase.com is None:
         return np.full((phase.knots, 3), np.nan)
@@ -121,7 +121,8 @@ def _com(phase: Phase, stance: Stance, dt: float, rests: tuple[bool, bool]) -> R
         bent = s * (1 - s) * ((1 - s) * (first - end + start) - s * (last - end + start))
         return start + s * (end - start) + bent  # Hermite's cubic
     s = np.arange(1, phase.knots + 1) / phase.knots
-    progress = s - rests[0] * s * (1 - s) ** 2 + rests[1] * s**2 * (1 - s)
+    first, last = s * (1 - s) ** 3 * (1 + 3 * s), s**3 * (1 - s) * (4 - 3 * s)  # of Hermite's polynomial of order 5
+    progress = s - rests[0] * first + rests[1] * last
     return start + progress[:, None] * (end - start)
 
 
@@ -133,6 +134,7 @@ def _rests(phases: Sequence[Phase], stances: Sequence[Stance], i: int, beside: i
     if not 0 <= beside < len(phases):
         return not phases[i].swings and not phases[i].free
     phase = phases[beside]
-    if phase.com is None or phase.com_velocities is not None:
+    first, last = phase.com_start or stances[beside].com, phase.com
+    if first is None or last is None or phase.com_velocities is not None:
         return False
-    return bool(np.allclose(phase.com, phase.com_start or stances[beside].com, rtol=0.0, atol=_STILL))
+    return bool(np.allclose(first, last, rtol=0.0, atol=_STILL))

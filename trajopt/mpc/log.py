@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from trajopt.analysis.constraints import HELD
 from trajopt.mpc.disturbance import Push
+from trajopt.mpc.estimates import Estimates
 from trajopt.mpc.tracking import Tracked, tracked_quantities
 from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.objects.lazy import above
@@ -72,7 +73,8 @@ class ClosedLoop(ExplainsAttributes):
             of a model with contacts only if steps failed.
         bias_cure: What estimates this; empty without it.
         estimated: Value and standard deviation (n, 2) of what the controller estimates at each step, by name: the
-            parameters of `MPCOptions(estimate=...)`, and with `offset_free` the disturbance of each control [its unit].
+            parameters of `MPCOptions(estimate=...)`, of a vector "wind[0]" and so on, and with `offset_free` the
+            disturbance of each control [its unit].
         sensing: Description of noise, sensors and estimator, with the errors of estimates; empty if the controller
             received the true states.
         time_budget: Time limit of the feedback phase [s]; None for no limit.
@@ -116,6 +118,9 @@ class ClosedLoop(ExplainsAttributes):
     biased: str = ""
     bias_cure: str = ""
     estimated: Mapping[str, Reals] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "estimated", Estimates(self.estimated))
 
     def __repr__(self) -> str:
         steps = f"{len(self)} steps of {self.dt:g} s"

@@ -14,6 +14,7 @@ from trajopt.analysis.constraints import HELD, ConstraintRows, constraint_rows
 from trajopt.analysis.contradictions import EXCLUDE
 from trajopt.analysis.touching import touching_distance
 from trajopt.errors import TrajoptError
+from trajopt.mpc.estimates import late_estimate
 from trajopt.mpc.stuck import stuck
 from trajopt.mpc.tracking import with_targets
 from trajopt.types import Reals
@@ -79,10 +80,10 @@ def _tracking(tracked: Tracked, log: ClosedLoop) -> str:
 
 
 def _estimates(log: ClosedLoop) -> str:
+    late = {name: late_estimate(values) for name, values in log.estimated.items() if len(values)}
     parts = [
-        f"{name} {value:.4g} ± {deviation:.2g} at the end, {values[0, 0]:.4g} at first"
-        for name, values in log.estimated.items()
-        for value, deviation in values[-1:]
+        f"{name} {value:.4g} ± {deviation:.2g} in the last quarter, {log.estimated[name][0, 0]:.4g} at first"
+        for name, (value, deviation) in late.items()
     ]
     return "; ".join(parts[:_MOST]) + (f"; and {len(parts) - _MOST} more" if len(parts) > _MOST else "")
 

@@ -47,12 +47,13 @@ def plan(
     motion = trajopt.plan(robot, start, goal, scene, jerk=500.0).motion
     ```
 
-    OMPL searches paths among the robot's collision shapes and shortens them. Those that promise the shortest motions
-    become splines, which are smoother where they have more room, `retime` moves along each in minimum time, and the
-    fastest motion is kept. A spline keeps the margin also between the configurations at which distances are computed:
-    where bodies are near each other, none moves further than 5 mm from one to the next. Equal arguments give equal
-    motions unless time_limit ends a search. The path is not optimal: for a shorter time make the motion the guess of
-    SolverSQP with a free "dt", see "Avoid obstacles" in the documents.
+    OMPL searches paths among the robot's collision shapes and shortens them; each search after the first looks only
+    where a path can be shorter than those before. Those that promise the shortest motions become splines, which are
+    smoother where they have more room, `retime` moves along each in minimum time, and the fastest motion is kept. A
+    spline keeps the margin also between the configurations at which distances are computed: where bodies are near each
+    other, none moves further than 5 mm from one to the next. Equal arguments give equal motions unless time_limit ends
+    a search. The path is not optimal: for a shorter time make the motion the guess of SolverSQP with a free "dt", see
+    "Avoid obstacles" in the documents.
 
     Args:
         robot: A robot on a fixed base with collision geometry, whose joints have one coordinate each.
@@ -103,8 +104,9 @@ def plan(
     first = checked_configuration(space, "start", start)
     goals = goal_configurations(space, goal, frame, first, scene, least, number)
     begin = time.perf_counter()
-    found = _paths(space, first, goals, count, number, begin + longest) if len(goals) else []
-    found.sort(key=lambda corners: _duration(corners, checked.velocity))
+    search = PathSearch(space, first, goals, np.where(np.isfinite(checked.velocity), checked.velocity, 1.0))
+    found = _paths(search, count, number, begin + longest) if len(goals) else []
+    found.sort(key=search.duration)
     searching = time.perf_counter() - begin
     choice = fastest(space, found, limits, parts) if found else Choice(corners=np.zeros((0, robot.nq)))
     return Plan(
@@ -120,20 +122,22 @@ def plan(
     )
 
 
-def _paths(space: FreeSpace, start: Reals, goals: Reals, count: int | None, seed: int, deadline: float) -> list[Reals]:
-    """Corners (n, nq) of paths from a start to goals (n, nq): a straight line if one is free, or several paths."""
+def _paths(search: PathSearch, count: int | None, seed: int, deadline: float) -> list[Reals]:
+    """Corners (n, nq) of paths: a straight line if one is free, or several paths, sought where they can be shorter."""
+    space, start, goals = search.space, search.start, search.goals
     nearest = goals[np.linalg.norm(goals - start, axis=1).argmin()]
     if space.connects(start, nearest):
         return [np.array([start, nearest])]
-    search, found, most = PathSearch(space, start, goals), list[Reals](), np.inf
+    found, most, shortest = list[Reals](), np.inf, np.inf
     begin, fewest = space.checked, count or FEWEST
     for i, number in enumerate(np.random.default_rng(seed).integers(1, 2**31, count or MOST).tolist()):
         before = space.checked
         if i >= fewest and before - begin > BUDGET:
             break
-        path = search.path(number, deadline, most)
+        path = search.path(number, deadline, most, shortest)
         if path is not None:
             found.append(path)
+            shortest = min(shortest, search.duration(path))
         most = max(space.checked - before, EFFORT) if np.isinf(most) else most
     return found
 
@@ -144,9 +148,3 @@ def _status(reachable: bool, choice: Choice) -> PlanStatus:
     if not choice.smooth:
         return PlanStatus.NO_PATH
     return PlanStatus.NO_MOTION if choice.motion is None else PlanStatus.SOLVED
-
-
-def _duration(corners: Reals, velocity: Reals) -> float:
-    """Time along lines with the largest velocities [s]; without such limits the length."""
-    fastest = np.where(np.isfinite(velocity), velocity, 1.0)
-    return float((np.abs(np.diff(corners, axis=0)) / fastest).max(axis=1).sum())

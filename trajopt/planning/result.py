@@ -83,8 +83,8 @@ class Plan:
     def solution(self, dt: float | None = None) -> Solution:
         """The motion as a Solution for tables, views and `analysis.clearance`, or as a guess of a solver.
 
-        It has no controls; `to_csv` writes the torques of inverse dynamics. `explain` names the clearance and the
-        largest use of limits along the whole motion.
+        It has no controls; `to_csv` writes accelerations and the torques of inverse dynamics, at all states. `explain`
+        names the clearance and the largest use of limits along the whole motion.
 
         Args:
             dt: Time between two states [s]; the last state may come later than the end of the motion, at rest. By
@@ -164,9 +164,10 @@ class Plan:
 
     def _at(self, times: Reals, notes: tuple[str, ...] = ()) -> Solution:
         motion, state = self._motion(), StateMultibody(self.robot)
-        q, v, _ = motion.at(times)
-        torques = motion.torques(times[:-1])
+        q, v, a = motion.at(times)
+        torques = motion.torques(times)
         limits = _rounded(motion.limits.velocity, v), _rounded(motion.limits.torque, torques)
+        accelerations = a, _rounded(motion.limits.acceleration, a)
         xs, obstacles = np.concatenate([q, v], axis=1), () if self.scene is None else as_obstacles(self.scene)
         return described_motion(
             xs,
@@ -175,7 +176,7 @@ class Plan:
             times=times,
             coordinate_names=tuple(state.coordinate_names),
             coordinate_units=coordinate_units(state),
-            lines=tuple(robot_lines(state, xs, torques, limits)),
+            lines=tuple(robot_lines(state, xs, torques, limits, accelerations)),
             obstacles=list(obstacles),
             notes=notes,
         )

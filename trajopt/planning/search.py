@@ -25,42 +25,54 @@ class PathSearch:
         space: The free space.
         start: Configuration (nq,).
         goals: Configurations (n, nq), n >= 1.
+        velocity: Largest velocity of each joint (nq,), finite [rad/s, m/s].
 
-    Source: Kuffner and LaValle, RRT-Connect: An efficient approach to single-query path planning, 2000.
+    Attributes:
+        space: The free space.
+        start: The start.
+        goals: The goals.
+
+    Sources: Kuffner and LaValle, RRT-Connect: An efficient approach to single-query path planning, 2000. Gammell,
+    Srinivasa and Barfoot, Informed RRT*, 2014: samples only where a path can be shorter than a known one.
     """
 
-    def __init__(self, space: FreeSpace, start: Reals, goals: Reals) -> None:
+    def __init__(self, space: FreeSpace, start: Reals, goals: Reals, velocity: Reals) -> None:
         self._base, self._geometric, self._util = (PLAN.load(f"ompl.{name}") for name in ("base", "geometric", "util"))
-        self._space, self._start, self._goals = space, start, goals
+        self.space, self.start, self.goals, self._velocity = space, start, goals, velocity
         self._reals = self._base.RealVectorStateSpace(len(start))
-        bounds = self._base.RealVectorBounds(len(start))
-        for i, (low, high) in enumerate(zip(space.lower.tolist(), space.upper.tolist())):
-            bounds.setLow(i, low)
-            bounds.setHigh(i, high)
-        self._reals.setBounds(bounds)
 
-    def path(self, seed: int, deadline: float, most: float = np.inf) -> Reals | None:
+    def duration(self, corners: Reals) -> float:
+        """Time along lines through corners (n, nq) with the largest velocities [s]."""
+        return float((np.abs(np.diff(corners, axis=0)) / self._velocity).max(axis=1).sum())
+
+    def path(self, seed: int, deadline: float, most: float = np.inf, longest: float = np.inf) -> Reals | None:
         """A short path (n, nq), or None without one at a time or after a number of checks.
+
+        Samples are only where a line from the start, and from there to a goal, takes each joint at most a time.
 
         Args:
             seed: Seed of the random samples, >= 1.
             deadline: End of the search by `time.perf_counter()` [s].
             most: Number of configurations after whose check the search ends [-].
+            longest: That time, with the largest velocities; that of a known path leaves all shorter ones [s].
         """
+        goals = self._near(longest)
+        if not len(goals):
+            return None
         with self._quiet():
             self._util.RNG.setSeed(seed)
             information = self._information()
             problem = self._base.ProblemDefinition(information)
-            problem.addStartState(self._state(self._start))
-            goals = self._base.GoalStates(information)
-            for goal in self._goals:
-                goals.addState(self._state(goal))
-            problem.setGoal(goals)
+            problem.addStartState(self._state(self.start))
+            states = self._base.GoalStates(information)
+            for goal in goals:
+                states.addState(self._state(goal))
+            problem.setGoal(states)
             planner = self._geometric.RRTConnect(information)
             planner.setRange(RANGE)
             planner.setProblemDefinition(problem)
-            last = self._space.checked + most
-            over = lambda: self._space.checked > last or time.perf_counter() > deadline  # noqa: E731
+            last = self.space.checked + most
+            over = lambda: self.space.checked > last or time.perf_counter() > deadline  # noqa: E731
             planner.solve(self._base.PlannerTerminationCondition(over))
             if not problem.hasExactSolution():
                 return None
@@ -71,9 +83,24 @@ class PathSearch:
             simplifier.reduceVertices(path)
             return np.array([self._array(path.getState(i)) for i in range(path.getStateCount())])
 
+    def _near(self, longest: float) -> Reals:
+        """Goals (n, nq) that a line reaches within a time [s]; sets bounds of joints on paths to them in that time."""
+        ways = np.abs(self.goals - self.start)
+        near = (ways / self._velocity).max(axis=1) <= longest
+        bounds = self._base.RealVectorBounds(len(self.start))
+        if near.any():
+            room = np.maximum(0.5 * (longest * self._velocity - ways[near]), 0.0)  # of joints beyond start and goal
+            low = (np.minimum(self.goals[near], self.start) - room).min(axis=0)
+            high = (np.maximum(self.goals[near], self.start) + room).max(axis=0)
+            for i in range(len(low)):
+                bounds.setLow(i, float(max(low[i], self.space.lower[i])))
+                bounds.setHigh(i, float(min(high[i], self.space.upper[i])))
+            self._reals.setBounds(bounds)
+        return np.asarray(self.goals[near])
+
     def _information(self) -> Any:
         """Space information of OMPL, which checks lines by the free space."""
-        space, array = self._space, self._array
+        space, array = self.space, self._array
 
         class Lines(self._base.MotionValidator):  # type: ignore[misc, name-defined]
             def checkMotion(self, start: Any, end: Any) -> bool:
@@ -92,7 +119,7 @@ class PathSearch:
         return state
 
     def _array(self, state: Any) -> Reals:
-        return np.array([state[i] for i in range(len(self._start))])
+        return np.array([state[i] for i in range(len(self.start))])
 
     @contextmanager
     def _quiet(self) -> Iterator[None]:

@@ -46,6 +46,10 @@ class PlantAbstract(ABC):
         """Force (3,) on each of `spheres` in the last step by name, in the world [N]."""
         return {}
 
+    def sphere_loads(self) -> Mapping[str, Reals]:
+        """Sum (4,) of the normal forces on each sphere, as vectors and as lengths; empty if unknown [N]."""
+        return {}
+
 
 def check_next(x: Any, state: StateAbstract) -> Reals:
     """Returns the next state of a plant; raises ModelEvaluationError if it is not finite."""

@@ -199,7 +199,7 @@ def _screen(solution: Solution, title: str | None, *, apart: bool) -> Figure:
 
 def _facts(solution: Solution) -> list[str]:
     """Texts about the displacement, the goals and the constraints of a motion."""
-    without = ", those on forces left out" if solution.measured else ""
+    without = ", those on forces left out" if "legs" in solution.measured else ""
     held = [f"constraints {words.split(';')[0]}{without}" for words in constraints_report(solution).values()]
     return [*_moved(solution), *_goals(solution), *held, *_soles(solution)]
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from trajopt.checks import check_known
 from trajopt.errors import InvalidArgumentError, shown
+from trajopt.plotting.cost_colors import WIDE, CostColors, cost_colors
 from trajopt.plotting.failed_rows import draw_reasons
 from trajopt.plotting.style import (
     BLUE,
@@ -23,7 +24,6 @@ from trajopt.plotting.style import (
     drawing,
     house_style,
     split,
-    time_ramp,
     whole_figure,
 )
 from trajopt.plotting.window import write
@@ -32,7 +32,6 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import LineCollection
-    from matplotlib.colors import LinearSegmentedColormap, Normalize
     from matplotlib.figure import Figure, SubFigure
 
     from trajopt.sweeps import Sweep
@@ -42,7 +41,6 @@ _FEW_CELLS = 50  # cells along an axis up to which lines separate them [-]
 _CELLS, _BINS = 200, 40  # largest number of values along an axis of a grid; bins of shares and of histograms
 _LINES, _FAILED = 1000, 150  # largest number of parallel-coordinate lines, and of failures among them
 _AXES = 12  # largest number of components in parallel coordinates
-_WIDE = 50.0  # ratio of costs above which their axis is logarithmic
 
 
 def plot_sweep(
@@ -102,7 +100,8 @@ _SIZES = {"map": (7.5, 6.0), "costs": (8.0, 4.0), "parallel": (11.0, 5.0), "summ
 def _draw_summary(sweep: Sweep, x: str | None, y: str | None, figure: Figure) -> None:
     varied = sweep.varied
     words = sweep.report()
-    heading = ", ".join([f"{words['converged']} converged", *([words["others"]] if "others" in words else [])])
+    more = [words[key].split(":")[0] for key in ("others", "interrupted") if key in words]
+    heading = ", ".join([f"{words['converged']} converged", *more])
     figure.suptitle(heading, fontsize=10.5, fontweight="bold", x=0.01, ha="left")
     if not varied:
         plot_cost_histogram(sweep, figure=figure)
@@ -186,25 +185,26 @@ def _draw_cells(axes: Axes, sweep: Sweep, xs: Reals, ys: Reals, columns: Any, ro
     values[rows, columns] = np.where(sweep.converged, sweep.cost, np.nan)
     failed = np.full(values.shape, np.nan)
     failed[rows, columns] = np.where(sweep.converged, np.nan, 1.0)
-    colors, norm = _cost_colors(sweep)
-    drawn = axes.pcolormesh(*edges, values, cmap=colors, norm=norm)
+    scale = cost_colors(sweep)
+    drawn = axes.pcolormesh(*edges, values, **scale.look)
     axes.pcolormesh(*edges, failed, cmap=color_ramp(RED, RED), vmin=0.0, vmax=1.0)
-    _finish(axes, sweep, drawn)
+    _finish(axes, sweep, drawn, scale)
     size = float(np.clip(6e3 / values.size, 6.0, 36.0))
     draw_reasons(axes, sweep, xs[columns], ys[rows], size, cells=True)
 
 
 def _draw_points(axes: Axes, sweep: Sweep, xs: Reals, ys: Reals) -> None:
     good = sweep.converged
-    colors, norm = _cost_colors(sweep)
+    scale = cost_colors(sweep)
     size = float(np.clip(6000.0 / len(sweep), 6.0, 36.0))
-    drawn = axes.scatter(xs[good], ys[good], size, sweep.cost[good], cmap=colors, norm=norm, linewidths=0.0)
-    _finish(axes, sweep, drawn)
+    drawn = axes.scatter(xs[good], ys[good], size, sweep.cost[good], linewidths=0.0, **scale.look)
+    _finish(axes, sweep, drawn, scale)
     draw_reasons(axes, sweep, xs, ys, size)
 
 
-def _finish(axes: Axes, sweep: Sweep, drawn: Any) -> None:
+def _finish(axes: Axes, sweep: Sweep, drawn: Any, scale: CostColors) -> None:
     """Adds a colour bar of the costs, and the number of rows that converged."""
+    scale.draw_legend(axes)
     if np.any(sweep.converged):
         _draw_bar(axes, drawn, "cost", extend="both" if len(sweep) > 1 else "neither")
     failed = int(np.count_nonzero(~sweep.converged))
@@ -224,9 +224,10 @@ def _draw_shares(axes: Axes, sweep: Sweep, edges: list[Reals], places: list[Any]
         medians = np.full(shape[0] * shape[1], np.nan)
         for cell in np.unique(number):
             medians[cell] = np.median(sweep.cost[number == cell])
-        colors, norm = _cost_colors(sweep)
-        drawn = axes.pcolormesh(*edges, medians.reshape(shape), cmap=colors, norm=norm, **lines)
+        scale = cost_colors(sweep)
+        drawn = axes.pcolormesh(*edges, medians.reshape(shape), **scale.look, **lines)
         _draw_bar(axes, drawn, "median cost of a cell", extend="both")
+        scale.draw_legend(axes)
         axes.set_title(f"{len(sweep)} of {len(sweep)} converged", fontweight="normal")
         return
     total = np.bincount(number, minlength=shape[0] * shape[1])
@@ -269,7 +270,7 @@ def _draw_costs(axes: Axes, sweep: Sweep) -> None:
     within = good if good.size else bad
     if within.size:
         low, high = float(within.min()), float(within.max())
-        wide = low > 0.0 and high > _WIDE * low
+        wide = low > 0.0 and high > WIDE * low
         room = max(0.02 * (high - low), 1e-9 * max(abs(low), abs(high)), 1e-300)
         first, last = (low / 1.05, high * 1.05) if wide else (low - room, high + room)
         bins = np.geomspace(first, last, _BINS + 1) if wide else np.linspace(first, last, _BINS + 1)
@@ -319,16 +320,17 @@ def plot_parallel_coordinates(sweep: Sweep, *, figure: Figure | SubFigure | None
         rows = _evenly(np.flatnonzero(~sweep.converged), _FAILED)
         good = _evenly(np.flatnonzero(sweep.converged), _LINES - len(rows))
         heights = np.array([_height(column, log=name == "cost") for name, column in columns.items()])  # (axes, n)
-        colors, norm = _cost_colors(sweep)
         alpha = float(np.clip(80.0 / max(len(good), 1), 0.15, 0.8))
-        drawn = _lines(axes, heights[:, good], cmap=colors, norm=norm, alpha=alpha, linewidths=0.8)
+        scale = cost_colors(sweep)
+        drawn = _lines(axes, heights[:, good], alpha=alpha, linewidths=0.8, **scale.look)
         drawn.set_array(sweep.cost[good])
         failed = _lines(axes, heights[:, rows], colors=RED, alpha=0.5, linewidths=0.6, zorder=3)
         _draw_upright_axes(axes, {sweep.label(name): column for name, column in columns.items()})
         drawn.set_label(f"{len(good)} of {np.count_nonzero(sweep.converged)} converged rows, dark: high cost")
+        scale.add_entry(axes)
         if len(rows):
             failed.set_label(f"{len(rows)} of {np.count_nonzero(~sweep.converged)} failed rows")
-        axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
+        axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.2)
         return whole_figure(target)
 
 
@@ -369,7 +371,7 @@ def _height(column: Reals, *, log: bool) -> Reals:
     With `log`, numbers of a wide range are scaled by their logarithm.
     """
     low, high = _range(column)
-    if log and low > 0.0 and high > _WIDE * low:
+    if log and low > 0.0 and high > WIDE * low:
         column, low, high = np.log(column), float(np.log(low)), float(np.log(high))
     return (column - low) / (high - low) if high > low else np.full(column.shape, 0.5)
 
@@ -385,13 +387,3 @@ def _edges(values: Reals) -> Reals:
         return values[0] + np.array([-0.5, 0.5])
     middle = 0.5 * (values[1:] + values[:-1])
     return np.concatenate([[2 * values[0] - middle[0]], middle, [2 * values[-1] - middle[-1]]])
-
-
-def _cost_colors(sweep: Sweep) -> tuple[LinearSegmentedColormap, Normalize]:
-    """Colours of costs between the 5 % and 95 % quantiles, so that a few large costs do not hide the others."""
-    from matplotlib.colors import LogNorm, Normalize
-
-    costs = sweep.cost[sweep.converged]
-    low, high = np.quantile(costs, (0.05, 0.95)) if costs.size else (0.0, 1.0)
-    kind = LogNorm if low > 0.0 and high > _WIDE * low else Normalize
-    return time_ramp(), kind(float(low), float(high))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,6 +15,9 @@ from trajopt.errors import InvalidArgumentError, shown
 from trajopt.instant import Instant
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.states.base import StateAbstract, check_state
+from trajopt.states.degrees import looks_like_degrees
+
+_LOG = logging.getLogger(__name__)
 
 
 class ResidualModelState(ResidualModelAbstract):
@@ -21,7 +25,8 @@ class ResidualModelState(ResidualModelAbstract):
 
     Args:
         state: Manifold of the state.
-        reference: Reference state x_ref (nx,); `state.zero()` by default. Run-time parameter `reference`.
+        reference: Reference state x_ref (nx,); `state.zero()` by default. Run-time parameter `reference`. An angle that
+            looks like degrees is logged as a warning.
         elements: Elements of r to keep, as indices 0..ndx-1 or names in `state.tangent_names` such as "v:elbow"; all
             by default.
     """
@@ -40,7 +45,11 @@ class ResidualModelState(ResidualModelAbstract):
         self.reference = self.parameter("reference", value, unit=self.unit, convert=self._checked)
 
     def _checked(self, argument: str, value: Any) -> npt.NDArray[np.float64]:
-        return self.state.check(value, argument)
+        reference = self.state.check(value, argument)
+        words = looks_like_degrees(self.state, reference, self.elements) if argument else ""
+        if words:  # without a name the value is only tried
+            _LOG.warning("%s: %s", argument, words)
+        return reference
 
     def evaluate(self, instant: Instant) -> SX:
         return self.state.sx_difference(self.reference, instant.x)[self.elements]

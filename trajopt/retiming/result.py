@@ -91,9 +91,10 @@ class RetimedPath:
         return q, v, a
 
     def torques(self, times: npt.ArrayLike) -> Reals:
-        """Returns the torques or forces of inverse dynamics at times (n,) [s], shape (n, nv) [N m, N]."""
+        """Torques or forces of inverse dynamics at times (n,) [s], (n, nv) [N m, N]; at rest beyond the ends."""
         t = as_numbers("times", times, "times [s]").ravel()
         tau, b, slope, _ = self._speed(t)
+        b, slope = np.where((t >= 0.0) & (t <= self.duration), [b, slope], 0.0)
         c, m, g = torque_terms(self.robot, *self.path.derivatives(tau, self.rest)[:3])
         return c * b[:, None] + 0.5 * m * slope[:, None] + g
 

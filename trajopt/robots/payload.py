@@ -12,7 +12,7 @@ from trajopt.errors import DuplicateNameError, InvalidArgumentError
 from trajopt.robots.parameters import check_inertias, is_payload
 from trajopt.robots.shapes import Shape
 
-WATER = 1000.0
+STEEL = 7850.0
 """Density of the ball that stands for a payload without an inertia in pictures [kg/m³]."""
 _THIN = 2e-3  # smallest side of a payload in pictures [m]
 
@@ -50,7 +50,7 @@ def payload_shapes(model: pin.Model) -> list[Shape]:
     """Returns a solid for each payload of a model, for pictures.
 
     It is the homogeneous box with the payload's inertia, or without an inertia a ball of its mass with the density of
-    water, around its centre of mass.
+    steel, around its centre of mass.
     """
     return [_shape(frame) for frame in model.frames if is_payload(frame)]
 
@@ -60,7 +60,7 @@ def _shape(frame: pin.Frame) -> Shape:
     placement[:3, 3] = frame.inertia.lever
     moments, axes = np.linalg.eigh(frame.inertia.inertia)
     if not moments[-1] > 0.0:
-        radius = (3.0 * mass / (4.0 * np.pi * WATER)) ** (1.0 / 3.0)
+        radius = (3.0 * mass / (4.0 * np.pi * STEEL)) ** (1.0 / 3.0)
         return Shape(link=frame.name, kind="sphere", size=np.array([radius]), placement=placement)
     placement[:3, :3] = axes
     sides = np.sqrt(np.maximum(6.0 * (moments.sum() - 2.0 * moments) / mass, _THIN**2))

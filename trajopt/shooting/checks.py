@@ -16,6 +16,7 @@ from trajopt.checks import all_finite, check_array, check_bounds, check_items, s
 from trajopt.errors import InvalidArgumentError
 from trajopt.shooting.kinds import Kind
 from trajopt.states.base import StateAbstract
+from trajopt.states.degrees import looks_like_degrees
 from trajopt.types import Reals
 
 _logger = logging.getLogger(__name__)
@@ -99,17 +100,9 @@ def warn_of_degrees(x0: Reals, state: StateAbstract, origin: Any = None) -> None
     """
     if isinstance(origin, np.ndarray) and not origin.flags.writeable:
         return
-    tangent = state.difference(state.zero(), x0)
-    bounds = np.minimum(np.abs(state.lower), np.abs(state.upper))
-    usual = 2 * np.pi + np.where(np.isfinite(bounds), bounds, 2 * np.pi)
-    for i in np.flatnonzero(np.abs(tangent) > usual):
-        if state.tangent_units[i] == "rad":
-            _logger.warning(
-                "x0: %s is %g rad, which looks like degrees; convert it with np.radians",
-                state.tangent_names[i],
-                tangent[i],
-            )
-            break
+    words = looks_like_degrees(state, x0)
+    if words:
+        _logger.warning("x0: %s", words)
 
 
 def check_start(start: Any, state: StateAbstract) -> Start:

@@ -25,7 +25,8 @@ class DescribedMotion(ExplainsAttributes):
         coordinate_names: Name of each coordinate of a state (nx,).
         coordinate_units: Unit of each coordinate of a state (nx,); "-" for a pure number, such as an element of
             a quaternion.
-        control_names: Name of each control (nu,).
+        control_names: Name of each control (nu,); "u:JOINT" for the torque or force of a robot's motor, "a:JOINT" for
+            an acceleration.
         control_units: Unit of each control (nu,); "-" if the unit is unknown.
     """
 

@@ -16,7 +16,7 @@ from trajopt.analysis.constraints import ConstraintRows, solved_rows, units_of, 
 from trajopt.analysis.contradictions import contradictions
 from trajopt.analysis.gaps import sizes_of_gaps
 from trajopt.analysis.goals import goals_of, pose_goals
-from trajopt.analysis.legs import LeggedMotion, contact_frames, is_legged, motion_of, touches_world
+from trajopt.analysis.legs import LeggedMotion, contact_frames, is_legged, motion_of, touches_itself, touches_world
 from trajopt.analysis.lines import Line, coordinate_units, lines_of
 from trajopt.analysis.obstacles import Obstacle, obstacles_of, planes_of
 from trajopt.analysis.reached import Reached, gait_reached
@@ -94,7 +94,8 @@ class Description:
         step_unit: Unit of these times if they are no times, see `ShootingProblem`; "s" otherwise.
         coordinate_names: Name of each coordinate of a state (nx,).
         coordinate_units: Unit of each coordinate of a state (nx,).
-        control_names: Name of each control (nu,).
+        control_names: Name of each control (nu,); "u:JOINT" for the torque or force of a robot's motor, "a:JOINT" for
+            an acceleration.
         control_units: Unit of each control (nu,); "-" if it is unknown.
         lines: States and controls over time with their limits, as `plot_solution` draws them.
         cost_terms: See `Solution.cost_terms`; None if a file does not store them.
@@ -239,6 +240,8 @@ def completed(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Adds to the stored attributes those that are derived from them."""
     constraints, legs, robot = fields.get("constraints", ()), fields.get("legs"), fields.get("robot")
     efforts = [line for line in fields.get("lines", ()) if line.quantity in ("torque", "force")]
+    walks = robot and robot.floating_base and not (legs and touches_itself(robot, legs))
+    feet = tuple(foot.frame for foot in legs.feet) if legs is not None and walks else ()
     prices = {rows.name: np.nan_to_num(rows.multipliers) for rows in constraints if rows.multipliers is not None}
     return {
         **{name: value for name, value in fields.items() if name in _KEPT},
@@ -254,5 +257,5 @@ def completed(fields: Mapping[str, Any]) -> dict[str, Any]:
         "constraint_names": tuple(rows.name for rows in constraints),
         "constraint_units": units_of_rows(constraints),
         "touches": legs is not None,
-        "feet": tuple(foot.frame for foot in legs.feet) if legs is not None and robot and robot.floating_base else (),
+        "feet": feet,
     }

@@ -316,10 +316,10 @@ class Solution(DescribedMotion):
         """Writes a table to a .csv file and returns its path: a header of names and units, then one row per knot.
 
         The columns are the knot, its time if the problem has times, the coordinates of the state, the controls, where
-        they are accelerations the torques "u:JOINT" as well, and the elements of each contact force, as
-        `contact_forces` returns them, for example "lf_foot fz [N]". Impulses at touch-down have their own columns:
-        "lf_foot impulse fz [N s]". Cells of controls and forces are empty at the last knot. Cells of forces are also
-        empty at knots without the contact; the force of a foot in the air is 0.
+        they are accelerations the torques "u:JOINT" as well, of a plan the accelerations "a:JOINT" and these torques at
+        all knots, and the elements of each contact force, as `contact_forces` returns them, for example "lf_foot fz
+        [N]". Impulses at touch-down have their own columns: "lf_foot impulse fz [N s]". Cells of controls and forces
+        are empty at the last knot, cells of forces also at knots without the contact; a foot in the air has 0.
 
         Raises:
             InvalidArgumentError: The folder does not exist or cannot be written, or the suffix is not .csv.

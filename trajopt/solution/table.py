@@ -14,6 +14,8 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
+_DERIVED = {"acceleration": "a", "torque": "u"}
+"""Letters of lines that are no coordinates or controls, as those of controls, by their group."""
 _FORCE, _TORQUE = ("fx [N]", "fy [N]", "fz [N]"), ("tx [N m]", "ty [N m]", "tz [N m]")
 _AXES = {1: ("f [N]",), 2: ("fx [N]", "fz [N]"), 3: _FORCE, 6: (*_FORCE, *_TORQUE)}
 """Headers of the elements of a contact force, by the number of elements."""
@@ -26,7 +28,7 @@ def write_csv(path: str | Path, solution: Solution) -> Path:
     head = ["knot [-]", *([] if times is None else [time_axis(solution)[1]])]
     head += [f"{name} [{unit}]" for name, unit in zip(solution.coordinate_names, solution.coordinate_units)]
     head += [f"{name} [{unit}]" for name, unit in zip(solution.control_names, solution.control_units)]
-    columns = {**_torques(solution), **_forces(solution)}
+    columns = {**_derived(solution), **_forces(solution)}
     head += list(columns)
     rows: list[list[Any]] = [head]
     for t, x in enumerate(solution.xs):
@@ -37,11 +39,10 @@ def write_csv(path: str | Path, solution: Solution) -> Path:
     return path
 
 
-def _torques(solution: Solution) -> dict[str, Reals]:
-    """Torques of motors (T,) by header where controls are accelerations; otherwise empty, as controls are torques."""
-    return {
-        f"u:{line.name} [{line.unit}]": line.values for line in solution.description.lines if line.group == "torque"
-    }
+def _derived(solution: Solution) -> dict[str, Reals]:
+    """Accelerations and torques of motors that are no controls, (T,) or at all knots (T + 1,), by header."""
+    lines = [line for line in solution.description.lines if line.group in _DERIVED]
+    return {f"{_DERIVED[line.group]}:{line.name} [{line.unit}]": line.values for line in lines}
 
 
 def _forces(solution: Solution) -> dict[str, Reals]:

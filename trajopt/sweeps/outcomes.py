@@ -20,7 +20,7 @@ from trajopt.solution.components import components, labelled
 from trajopt.sweeps.columns import OUTCOMES, Columns, read_columns
 from trajopt.sweeps.failures import Failures
 from trajopt.sweeps.outcome import Outcome
-from trajopt.sweeps.store import chunk_files, read_facts, solve_again
+from trajopt.sweeps.store import begun_rows, chunk_files, read_facts, solve_again
 from trajopt.sweeps.tables import write_parquet
 from trajopt.types import Reals
 
@@ -43,6 +43,7 @@ class Sweep(ExplainsAttributes):
         folder: Folder of the store.
         columns: Columns of its rows.
         damaged: Files of chunks that could not be read.
+        left: Number of rows of an interrupted sweep that are still to solve; None if it is unknown.
 
     Attributes:
         parameters: Values of each parameter, (n, ...), by name.
@@ -64,9 +65,9 @@ class Sweep(ExplainsAttributes):
     seconds = Read[Reals](lambda sweep: sweep._columns.outcomes["seconds"])
     error = Read[Any](lambda sweep: sweep._columns.outcomes["error"])
 
-    def __init__(self, folder: Path, columns: Columns, damaged: tuple[Path, ...] = ()) -> None:
+    def __init__(self, folder: Path, columns: Columns, damaged: tuple[Path, ...] = (), left: int | None = 0) -> None:
         self._columns = columns
-        self.folder, self.damaged = folder, damaged
+        self.folder, self.damaged, self.left = folder, damaged, left
 
     @classmethod
     def read(cls, folder: str | Path) -> Sweep:
@@ -83,7 +84,9 @@ class Sweep(ExplainsAttributes):
                 "trajopt.sweep(..., store=folder) writes one"
             )
         columns, damaged = read_columns(files)
-        return cls(folder, columns, damaged)
+        rows, solved = begun_rows(folder), columns.outcomes["index"]
+        left = None if rows is None else rows - int(np.count_nonzero(np.unique(solved) < rows))
+        return cls(folder, columns, damaged, left)
 
     @property
     def varied(self) -> dict[str, Any]:
@@ -130,7 +133,7 @@ class Sweep(ExplainsAttributes):
                 )
             if rows.dtype.kind != "b" and rows.size and not (-len(self) <= rows.min() and rows.max() < len(self)):
                 raise InvalidArgumentError(f"rows: expected integers from 0 to {len(self) - 1}, got {shown(chosen)}")
-        return Sweep(self.folder, self._columns.take(rows), self.damaged)
+        return Sweep(self.folder, self._columns.take(rows), self.damaged, self.left)
 
     def where(self, name: str, least: float = -np.inf, most: float = np.inf) -> Sweep:
         """Returns a Sweep of the rows whose value in a column of `table` is at least `least` and at most `most`.
@@ -231,6 +234,9 @@ class Sweep(ExplainsAttributes):
         n, good = len(self), int(np.count_nonzero(self.converged))
         others = {reason: len(failure.rows) for reason, failure in self.failures().items()}
         words = {"converged": f"{good} of {n} ({_percent(good, n)})" if n else "no rows"}
+        if self.left != 0:
+            rows = "further rows" if self.left is None else "1 row" if self.left == 1 else f"{self.left} rows"
+            words["interrupted"] = f"{rows} still to solve: repeat the call of trajopt.sweep with this store"
         if others:
             words["others"] = ", ".join(f"{count} {reason}" for reason, count in list(others.items())[:4])
         if good:
@@ -250,7 +256,9 @@ class Sweep(ExplainsAttributes):
         return words
 
     def __repr__(self) -> str:
-        lines = (f"  {key:<10}  {words}" for key, words in self.report().items())
+        report = self.report()
+        wide = max(10, *map(len, report))
+        lines = (f"  {key:<{wide}}  {words}" for key, words in report.items())
         return "\n".join([f"Sweep({len(self)} rows, {self.folder})", *lines])
 
     def _repr_html_(self) -> str:

@@ -98,7 +98,7 @@ def sweep(
         units = {
             name: each for name, each in units_of(problem).items() if name in {key.partition("@")[0] for key in first}
         }
-        place = Store(store, recipe, mark, problem.state.coordinate_names, units)
+        place = Store(store, recipe, mark, problem.state.coordinate_names, units, n)
         engine = Engine(executor=used, store=place, ahead=most, tell=tell, begin=functools.partial(_compile, setup))
         try:
             engine.run(chunks)

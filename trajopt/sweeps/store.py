@@ -2,6 +2,7 @@
 
     recipe.json           recipe, version and fingerprint of the problem
     chunks/<key>.npz      results of a chunk, under a hash of recipe, row numbers and values
+    begun.json            number of rows of a sweep that is not complete, null if a generator yields them
     chunks.json           keys of the last complete sweep's chunks in order; other files are from earlier sweeps
     table.parquet         outcomes of all rows of a complete sweep
 
@@ -44,6 +45,7 @@ class Store:
         fingerprint: Fingerprint of what the recipe builds.
         coordinates: Name of each coordinate of a state, for pictures.
         units: Units of values by name, see `units_of`, likewise.
+        rows: Number of rows of the sweep; None for those of a generator.
 
     Raises:
         InvalidArgumentError: The folder cannot be written, or belongs to another recipe.
@@ -56,6 +58,7 @@ class Store:
         fingerprint: str,
         coordinates: Sequence[str] = (),
         units: Mapping[str, Sequence[str]] | None = None,
+        rows: int | None = None,
     ) -> None:
         self.folder = check_path("store", folder)
         self._fingerprint = fingerprint
@@ -69,6 +72,7 @@ class Store:
                 facts |= {"coordinates": list(coordinates), "units": dict(units or {})}
                 _replace(self.folder / "recipe.json", json.dumps(facts, indent=1).encode())
             (self.folder / "chunks.json").unlink(missing_ok=True)
+            _replace(self.folder / "begun.json", json.dumps(rows).encode())
         except OSError as error:
             raise InvalidArgumentError(
                 f"store: expected a writable folder, got {shown(str(folder))}: {error.strerror}"
@@ -118,6 +122,7 @@ class Store:
     def close(self, keys: Sequence[str]) -> None:
         """Writes the list of the sweep's chunks in order, and deletes files that killed processes left."""
         _replace(self.folder / "chunks.json", json.dumps(list(keys)).encode())
+        (self.folder / "begun.json").unlink(missing_ok=True)
         for file in self._chunks.glob(f"*{UNFINISHED}"):
             with contextlib.suppress(FileNotFoundError):
                 if time.time() - file.stat().st_mtime > ABANDONED:
@@ -134,6 +139,18 @@ def chunk_files(folder: Path) -> list[Path]:
         return [folder / "chunks" / f"{key}.npz" for key in keys]
     except (OSError, ValueError):
         return sorted((folder / "chunks").glob("*.npz")) if os.path.isdir(folder / "chunks") else []
+
+
+def begun_rows(folder: Path) -> int | None:
+    """Returns the number of rows of an incomplete sweep, None if it is unknown; 0 if it is complete.
+
+    Stores that earlier versions began do not tell, and have 0.
+    """
+    try:
+        rows = json.loads((folder / "begun.json").read_text())
+        return None if rows is None else int(rows)
+    except (OSError, ValueError, TypeError):
+        return 0
 
 
 def read_facts(folder: Path) -> Mapping[str, Any]:

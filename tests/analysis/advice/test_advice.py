@@ -10,7 +10,10 @@ import pytest
 from casadi import SX
 
 import trajopt
+from tests.support.unsolved import solution_of, trot
+from trajopt import gaits
 from trajopt.analysis.advice.clamped_controls import clamped_controls
+from trajopt.analysis.advice.facts import more_guesses
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import IterationRecord, Solution, SolverStatus
 from trajopt.solvers import SolverFatrop, SolverFDDP, SolverIpopt
@@ -189,6 +192,23 @@ def test_a_program_that_is_not_convex_at_the_end_has_words() -> None:
     assert "no program was convex at the end" in lost.explain()
 
 
+@pytest.mark.parametrize(("solver", "linear"), [("SolverSQP", True), ("SolverFDDP", False)])
+def test_a_hessian_that_later_knots_bend_asks_for_another_guess(solver: str, linear: bool) -> None:
+    """Smaller weights would not mend it: they scale the whole Hessian."""
+    lost = left(move(limited=False), SolverStatus.INDEFINITE_QUU, solver, gap=6.0)
+    text = dataclasses.replace(lost, failed_knot=KNOTS - 1).explain()
+    assert text.startswith(f"{solver}: Quu not positive definite.\n")
+    (line,) = [each for each in text.splitlines() if each.startswith("->")]
+    assert line.startswith(
+        f"-> at knot {KNOTS - 1} the cost is convex in all controls (curvature 1 or more), so the later"
+    )
+    assert (
+        "gap of 6 before knot 2: solver.solve(starts=8) tries other guesses; or start from one that is closer" in line
+    )
+    assert ('SQPOptions(steps="linear")' in line) == linear
+    assert "weights" not in line
+
+
 def test_explain_writes_iteration_in_the_singular_and_the_plural() -> None:
     solution = left(move(), SolverStatus.MAX_ITERATIONS, "SolverSQP", gap=0.0)
     assert "after 1 iteration in " in solution.explain()
@@ -226,3 +246,14 @@ def test_steps_of_two_fifths_after_auto_left_exact_hessians_name_the_option() ->
 
 def test_short_steps_with_exact_hessians_are_explained_by_a_nonconvex_cost() -> None:
     assert "exact Hessians were used where they are convex" in crawled(move(limited=False), blend=0.25)
+
+
+def test_a_gait_within_limits_may_begin_at_one_without() -> None:
+    free = trot()
+    assert free.problem is not None
+    assert free.problem.schedule is not None
+    robot, schedule = free.problem.state.robot, free.problem.schedule
+    limited = solution_of(gaits.gait_problem(robot, schedule, limits=True), free.xs, free.us)
+    words = "SolverFDDP with gait_problem(..., limits=False) solves for a guess, and solver.solve(starts=8) tries other"
+    assert more_guesses(dataclasses.replace(limited, solver="SolverSQP")).startswith(words)
+    assert more_guesses(dataclasses.replace(free, solver="SolverSQP")) == "solver.solve(starts=8) tries other guesses"

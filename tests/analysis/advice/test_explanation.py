@@ -148,7 +148,7 @@ def test_a_reachable_goal_is_not_called_out_of_reach() -> None:
     (advice,) = [line for line in lines(solution) if "soften it" in line]
     first = next(line for line in lines(solution) if line.startswith("->"))
     assert first.startswith("-> give the motion more time: ")
-    assert advice.startswith('-> soften it with a slack: add("upright", ..., soft=(')
+    assert advice.endswith('; or soften it with a slack: add("upright", ..., soft=(linear, quadratic))')
     assert not out_of_reach(reach(0.2))
 
 

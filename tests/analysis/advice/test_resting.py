@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 import pytest
+from casadi import SX
 from scipy.optimize import linprog
 
 import trajopt
@@ -15,6 +16,7 @@ from tests.support.unsolved import solution_of, trot
 from trajopt import gaits
 from trajopt.analysis.advice.resting import cannot_rest
 from trajopt.solution import Solution, SolverStatus
+from trajopt.solvers import SolverSQP
 
 ROBOT = trajopt.load_robot("planar-2r")
 FLAT, HANGING = np.zeros(2), np.array([-np.pi / 2, 0.0])
@@ -92,3 +94,41 @@ def test_feet_share_the_load_as_well_as_they_can() -> None:
         words = cannot_rest(solution_of(problem, *gaits.gait_guess(problem, schedule)))
         assert bool(words) is named
     assert np.abs(problem.quasi_static(problem.x0[None].repeat(problem.T, 0))[0]).max() > 1.01 * least
+
+
+class Hoist(trajopt.DifferentialActionModelSymbolic):
+    """A load of 200 kg on a rope of length l, with drag, under the tension u: dv/dt = g - u / 200 kg - c v³."""
+
+    def acceleration(self, x: SX, u: SX) -> SX:
+        return 9.81 - u / 200.0 - 0.05 * x[1] ** 3
+
+
+def hoist(most: float, *, rows: str = "knot", speed: float = 0.0) -> Solution:
+    """It is to lift the load by 2 m within 2 s, with a tension of at most `most` N."""
+    state, tension = trajopt.StateVector(2, names=["l", "v"], units=["m", "m/s"]), "rope tension"
+    motor = trajopt.ConstraintStack(state).add("motor", trajopt.ResidualModelControl(state), lower=0.0, upper=most)
+    model = Hoist(state, 1, trajopt.CostStack(state), constraints=motor, control_names=[tension], control_units=["N"])
+    knot = trajopt.IntegratedActionModelRK4(model, dt=0.05, rows=rows)
+    goal = trajopt.ConstraintStack(state).add("goal", trajopt.ResidualModelState(state, [2.0, 0.0]), equals=0.0)
+    end = trajopt.ActionModelTerminal(trajopt.CostStack(state), constraints=goal)
+    return SolverSQP(trajopt.ShootingProblem([4.0, speed], [knot] * 40, end)).solve()
+
+
+@pytest.mark.parametrize("rows", ["knot", "stages"])
+def test_the_hoist_of_an_own_model_that_is_too_weak_comes_first(rows: str) -> None:
+    """200 kg weigh 1962 N; with the bound that is needed and a little more there is a motion."""
+    weak = hoist(1900.0, rows=rows)
+    assert not weak.converged
+    first = next(line for line in weak.explain().splitlines() if line.startswith("->"))
+    assert first == (
+        "-> the controls cannot hold x0 and the goal at rest: rope tension needs 1962 N and has 1900 N; raise these "
+        "bounds, or check the units of masses, kg, and of lengths, m"
+    )
+    assert hoist(2600.0, rows=rows).converged
+
+
+def test_an_own_model_that_moves_at_the_start_or_is_strong_is_not_to_be_held() -> None:
+    assert not any("x0" in sentence for sentence in cannot_rest(hoist(1900.0, speed=1.0)))
+    short = hoist(1970.0)  # it holds the load, and is too weak to lift it in time
+    assert not short.converged
+    assert cannot_rest(short) == []

@@ -18,6 +18,7 @@ from trajopt.analysis import reached, reached_words
 from trajopt.analysis.reach import farthest
 from trajopt.errors import InvalidArgumentError
 from trajopt.solution import Solution, SolverStatus
+from trajopt.solvers import FDDPOptions, SolverFDDP
 
 
 def test_a_status_that_loops_expect_is_short_and_explain_says_more() -> None:
@@ -170,3 +171,20 @@ def test_all_writers_refuse_a_missing_folder_in_the_same_words(write: str, suffi
         InvalidArgumentError, match=r"^path: expected an existing folder, got '.*none'; create it first$"
     ):
         getattr(arm(), write)(tmp_path / "none" / f"a.{suffix}")
+
+
+def test_the_last_step_is_told_of_failures_only() -> None:
+    """A converged solve may end with a short step, when rounding is all that is left."""
+    case = problems.load("arm-reach", robot="planar-2r")
+    assert "last step length" not in case.solve().explain()
+    cut = SolverFDDP(case.problem, FDDPOptions(max_iterations=2)).solve()
+    assert f", last step length {cut.history[-1].step_length:g}" in cut.explain()
+
+
+def test_controls_are_named_as_the_joints_that_they_drive() -> None:
+    """The prefix of tables, as in "u:joint_1", is left out where the sentence says that it is a control."""
+    solution = problems.load("arm-reach", robot="planar-2r").solve()
+    assert all(name.startswith("u:") for name in solution.control_names)
+    (line,) = [line for line in solution.explain().splitlines() if "steepest control" in line]
+    assert any(f"steepest control {name[2:]!r} at knot" in line for name in solution.control_names)
+    assert "u:" not in solution.explain()

@@ -35,7 +35,8 @@ from trajopt.model.parts import ParameterArray, named_call
 from trajopt.states.state_multibody import StateMultibody
 from trajopt.types import Reals
 
-_LONG = 1.0  # a longer time step of a robot is probably a mistake in the unit [s]
+LONG = 1.0
+"""Time step from which its unit is in doubt for a robot [s]."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -45,7 +46,7 @@ def _time_step(argument: str, value: Any) -> Reals:
 
 def _time_step_of_robot(argument: str, value: Any) -> Reals:
     step = _time_step(argument, value)
-    if step > _LONG and argument:  # without a name the value is only tried
+    if step > LONG and argument:  # without a name the value is only tried
         _LOG.warning("%s: %g s is long for a time step of a robot; the unit is seconds, so try 0.01", argument, step)
     return step
 

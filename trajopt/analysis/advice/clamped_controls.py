@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.advice.constraints import MOST
-from trajopt.analysis.basics import runs
+from trajopt.analysis.basics import control_name, runs
 from trajopt.analysis.touching import TOUCH
 from trajopt.solution.solution import Solution
 from trajopt.types import Reals
@@ -39,10 +39,10 @@ def clamped_words(solution: Solution, clamped: npt.NDArray[np.bool_]) -> list[st
         solution: The solution.
         clamped: Result of `clamped_controls` (T, nu).
     """
-    counts, names = clamped.sum(axis=0), solution.control_names
+    counts = clamped.sum(axis=0)
     order = [int(i) for i in np.argsort(-counts, kind="stable") if counts[i]]
     lines = []
     for i in order[:MOST]:
-        knots = np.flatnonzero(clamped[:, i])
-        lines.append(f"  limit of {names[i]!r} is active at {len(knots)} of {len(clamped)} knots ({runs(knots)})")
+        knots, name = np.flatnonzero(clamped[:, i]), control_name(solution, i)
+        lines.append(f"  limit of {name!r} is active at {len(knots)} of {len(clamped)} knots ({runs(knots)})")
     return [*lines, *([f"  and of {len(order) - MOST} more controls"] if len(order) > MOST else [])]

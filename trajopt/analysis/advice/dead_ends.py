@@ -9,12 +9,12 @@ import numpy as np
 from trajopt.analysis import ConstraintRows
 from trajopt.analysis.advice.constraints import (
     beyond_or_at,
+    by_violation,
     held_knots,
     sizes_by_unit,
     time_may_help,
 )
 from trajopt.analysis.advice.facts import gap_left, grown_derivatives, more_guesses, more_time, tried_guesses
-from trajopt.analysis.advice.missed_goals import out_of_reach
 from trajopt.analysis.advice.relaxation import relaxation, softening
 from trajopt.analysis.gaps import no_motion
 from trajopt.constraints.row_block import constraint_of
@@ -29,34 +29,38 @@ NARROW = 1e-2
 """Bounds below this fraction of the sizes of their units are tolerances, and no limits of motors [-]."""
 OFTEN = 0.05
 """Part of the knots from which a constraint is often at its bounds [-]."""
+_ENDS = (SolverStatus.INFEASIBLE, SolverStatus.STALLED)
 _NEITHER = "constraints and dynamics contradict one another"
 
 
 def dead_end(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
     """Returns advice on a solve that ended at violated constraints: other guesses, what to relax or to soften."""
-    grown, beyond = grown_derivatives(solution), out_of_reach(solution)
+    grown = grown_derivatives(solution)
     cure = softening(constraints) or "soften a constraint: add(..., soft=(linear, quadratic))"
-    longer = "" if beyond or not time_may_help(constraints) else more_time(solution, after="")
+    longer = more_time(solution, after="") if time_may_help(constraints) else ""
     fast = _often_held(constraints) if longer else None
     return [
         *([f"{longer}: {_often(fast)}"] if fast else []),
         *([grown] if grown else []),
-        *([] if beyond else [_doubt(solution)]),
-        _to_relax(solution, constraints),
-        f"{longer}, or {cure}" if longer and not fast else cure,
+        _doubt(solution),
+        f"{_to_relax(solution, constraints)}; or {cure}",
     ]
 
 
 def looser_first(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
     """Returns advice to begin with wider limits of motors where a solve without a motion is often at them.
 
+    It is empty where attempts end at violations of such limits themselves, and not of goals alone.
+
     Args:
         solution: The solution.
         constraints: Its constraints.
     """
-    missed = any((rows.violated & rows.enforced).any() for rows in constraints if not rows.soft)
+    missed = [rows for rows in constraints if not rows.soft and (rows.violated & rows.enforced).any()]
     most = _often_held(constraints)
     if most is None or not (missed or no_motion(solution)):
+        return []
+    if solution.status in _ENDS and _limits(by_violation(missed)):
         return []
     name = constraint_of(most.name)
     sides = [side for side in ("lower", "upper") if np.isfinite(getattr(most, side)).any()]
@@ -71,14 +75,18 @@ def looser_first(solution: Solution, constraints: Sequence[ConstraintRows]) -> l
 
 def _often_held(constraints: Sequence[ConstraintRows]) -> ConstraintRows | None:
     """The limit of motors that is at its bounds or beyond at most knots; None if none is often."""
+    most = max(_limits(constraints), key=held_knots, default=None)
+    return None if most is None or held_knots(most) < max(1.0, OFTEN * len(most.knots)) else most
+
+
+def _limits(constraints: Sequence[ConstraintRows]) -> list[ConstraintRows]:
+    """Hard limits of motors."""
     sizes = sizes_by_unit(constraints)
-    limits = [
+    return [
         rows
         for rows in constraints
         if set(rows.units) & set(RATES) and not rows.soft and _widens(rows) and not _tolerance(rows, sizes)
     ]
-    most = max(limits, key=held_knots, default=None)
-    return None if most is None or held_knots(most) < max(1.0, OFTEN * len(most.knots)) else most
 
 
 def _often(rows: ConstraintRows) -> str:

@@ -13,11 +13,11 @@ from trajopt.analysis import (
     reached,
     reached_words,
 )
+from trajopt.analysis.advice.causes import causes, in_degrees
 from trajopt.analysis.advice.clamped_controls import clamped_controls, clamped_words
 from trajopt.analysis.advice.constraints import (
     by_violation,
     constraint_lines,
-    moving_the_start,
     nearly_met,
     time_may_help,
 )
@@ -38,7 +38,7 @@ from trajopt.analysis.advice.facts import (
 )
 from trajopt.analysis.advice.in_the_way import in_the_way
 from trajopt.analysis.advice.long_steps import advice_on_steps, smaller_steps
-from trajopt.analysis.advice.missed_goals import REPLAY, headline, misses, out_of_reach
+from trajopt.analysis.advice.missed_goals import REPLAY, distances_left, headline, misses
 from trajopt.analysis.advice.one_knot import one_knot
 from trajopt.analysis.advice.progress import going_on, last_records, method_lines, stagnation
 from trajopt.analysis.advice.relaxation import opposed, softening
@@ -46,11 +46,12 @@ from trajopt.analysis.advice.resting import cannot_rest
 from trajopt.analysis.advice.singular_goals import singular_goals
 from trajopt.analysis.advice.stationary import stationary
 from trajopt.analysis.advice.terminal_gains import terminal_gains
+from trajopt.analysis.advice.unapproached import unapproached
 from trajopt.analysis.advice.unknowns import bounds_of_failure, unknown_lines
 from trajopt.analysis.advice.untouched import untouched
+from trajopt.analysis.basics import control_name
 from trajopt.analysis.basics import time_words as knot_time
 from trajopt.analysis.constraints import named_rows
-from trajopt.analysis.contradictions import FROM_START
 from trajopt.analysis.flight import flight_words
 from trajopt.analysis.gaps import infeasibility, no_motion
 from trajopt.analysis.moved import fallen_words, moved_words
@@ -70,8 +71,11 @@ CUT_SHORT = (
 """Statuses of solves that might have gone on."""
 CONVEX = 1e-9
 """Least curvature of a cost that is convex in its controls, relative to the largest one or 1 [-]."""
+MOST_ADVICE = 4
+"""Largest number of lines of advice on a solve that has not converged."""
 MOST_OPTIMA = 6
 """Largest number of listed optima."""
+_KEEPS = ': SQPOptions(steps="linear") stays near it'
 _NONE_FEASIBLE = "; none keeps dynamics and constraints, the least violation is"
 
 
@@ -80,19 +84,24 @@ def explain(solution: Solution) -> str:
     if solution.status is SolverStatus.UNSOLVED:
         return _explain_motion(solution)
     nothing = no_motion(solution)
-    lines = [f"{solution.solver}: {_headline(solution)}."]
+    notes = solution.description.notes  # of a motion that was resampled
+    lines = [f"{solution.solver}: {_headline(solution)}{', before it was resampled' if notes else ''}."]
+    lines += [f"  {note}" for note in notes]
     lines += [f"{nothing}: the states do not follow from the controls"] if nothing else []
     lines += [_numbers(solution), *method_lines(solution), *_optima(solution)]
     lines += [*unknown_lines(solution), *_terms(solution)]
     constraints = named_rows(solution)
     lines += constraint_lines(solution, constraints)
+    if not solution.converged and by_violation(constraints):
+        lines += [f"  {words}" for words in distances_left(solution)]
     if solution.problem is not None:
         lines += _optimality(solution)
     lines += terminal_gains(solution, constraints)
     lines += [] if nothing else _gait(solution)
     over = exceeded(solution)
     lines += limit_lines(over)
-    lines += [f"-> {advice}" for advice in [*_advice(solution, constraints, over), *placeholder_advice(solution)]]
+    advice = [*_advice(solution, constraints, over), *placeholder_advice(solution)]
+    lines += [f"-> {each}" for each in (advice if solution.converged else advice[:MOST_ADVICE])]
     if solution.problem is None:
         lines.append("loaded without its problem: Solution.load(path, problem) also reports gaps and the gradient")
     return "\n".join(lines)
@@ -114,14 +123,15 @@ def _explain_motion(solution: Solution) -> str:
     over = exceeded(solution)
     advice = [*cures_of_limits(solution, over), *smaller_steps(solution), *misses(solution)]
     lines += [*constraint_lines(solution, named_rows(solution)), *_gait(solution), *limit_lines(over)]
-    if solution.measured:
+    if "legs" in solution.measured:
         known = "are those of the plant" if solution.measured["legs"] else "are unknown: the plant does not tell them"
         lines.append(f"  contact forces {known}; constraints on forces are of the plan's model and are left out")
     return "\n".join([*lines, *(f"-> {each}" for each in advice)])
 
 
 def _numbers(solution: Solution) -> str:
-    last = f", last step length {solution.history[-1].step_length:g}" if solution.history else ""
+    stopped = solution.history and not solution.converged
+    last = f", last step length {solution.history[-1].step_length:g}" if stopped else ""
     plural = "" if solution.iterations == 1 else "s"
     return f"cost {solution.cost:.7g} after {solution.iterations} iteration{plural} in {time_words(solution)}{last}"
 
@@ -179,7 +189,7 @@ def _optimality(solution: Solution) -> list[str]:
     if slope.size == 0:
         return [line + "there is no control"]
     knot, control = (int(i) for i in np.unravel_index(slope.argmax(), slope.shape))
-    name = solution.control_names[control]
+    name = control_name(solution, control)
     steepest = line + f"steepest control {name!r} at {_at(solution, knot)}: dJ/du = {slope.max():.2g}"
     return [steepest, *clamped_words(solution, clamped)]
 
@@ -205,48 +215,36 @@ def _gait(solution: Solution) -> list[str]:
 
 
 def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Sequence[LimitUse]) -> list[str]:
-    """All advice, what nothing else can mend first: proofs that constraints exclude each other, a goal out of reach.
-
-    Where to move x0 comes before proofs if each of them is about x0.
-    """
-    proofs, converged = solution.description.contradictions, solution.status is SolverStatus.CONVERGED
-    start = "" if converged else moving_the_start(solution, constraints)
+    """All advice. Of a failure a known cause comes alone, else what has helped most often comes first."""
     unenforced = cures_of_limits(solution, over)  # no reason why constraints do not hold
-    failed = not converged and bool(by_violation(constraints))
-    first = [*untouched(solution), *([] if failed else unenforced)]
-    first += [start] if start and all(FROM_START in proof for proof in proofs) else []
-    last = unenforced if failed else []
-    if proofs:
-        return [*first, *proofs, *last]
-    unheld = cannot_rest(solution)
-    first = [*unheld, *first]
-    missed, crowded = misses(solution), crowded_slots(solution)
-    if converged:
-        return [*first, *advice_on_steps(solution, constraints), *missed, *crowded]
-    far = out_of_reach(solution)
-    if not far and (conflict := one_knot(solution)):
-        return [*first, conflict, softening(constraints), *crowded, *last]
-    if not (far or unheld or start) and (passed := in_the_way(solution, constraints)):
-        return [*first, *passed, *crowded, *last]
-    known = bool(far or unheld or start)
-    by_status = _advice_by_status(solution, constraints, known)
-    others = [*first, *singular_goals(solution), *bounds_of_failure(solution), *by_status]
-    return [*missed, *others, *crowded, *last] if far else [*others, *missed, *crowded, *last]
+    missed = [*misses(solution), *unapproached(solution, constraints)]
+    crowded, first = crowded_slots(solution), untouched(solution)
+    if solution.status is SolverStatus.CONVERGED:
+        return [*first, *unenforced, *advice_on_steps(solution, constraints), *missed, *crowded]
+    first, last, failed = [*in_degrees(solution), *first], [*crowded, *unenforced], bool(by_violation(constraints))
+    if known := causes(solution, constraints):
+        return [*first, *known, *last]
+    if conflict := one_knot(solution):
+        return [*first, conflict, softening(constraints), *last]
+    if passed := in_the_way(solution, constraints):
+        return [*first, *passed, *crowded]
+    others = [*cannot_rest(solution), *singular_goals(solution), *bounds_of_failure(solution)]
+    others += _advice_by_status(solution, constraints)
+    return [*first, *others, *last] if failed else [*first, *unenforced, *others, *missed, *crowded]
 
 
-def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows], known: bool) -> list[str]:
-    """Advice on a solve that has not converged, what has helped most often first.
+def _advice_by_status(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
+    """Advice on a solve that has not converged, and whose cause is not known, what has helped most often first.
 
     Args:
         solution: The solution.
         constraints: Its constraints.
-        known: Whether other advice names the cause, which neither more iterations nor other guesses mend.
     """
-    looser = [] if known else looser_first(solution, constraints)
+    looser = looser_first(solution, constraints)
     if solution.status is SolverStatus.STALLED:
         return [*looser, *dead_end(solution, constraints)]
     if solution.status in CUT_SHORT:
-        return _cut_short(solution, constraints, looser, known)
+        return _cut_short(solution, constraints, looser)
     return [*_at_an_end(solution, constraints), *looser]
 
 
@@ -266,41 +264,40 @@ def _at_an_end(solution: Solution, constraints: Sequence[ConstraintRows]) -> lis
     return [f"the value function grew without bound{where}: shorten dt, scale the weights down, or start closer"]
 
 
-def _cut_short(solution: Solution, constraints: Sequence[ConstraintRows], looser: list[str], known: bool) -> list[str]:
+def _cut_short(solution: Solution, constraints: Sequence[ConstraintRows], looser: list[str]) -> list[str]:
     """Advice on a solver that might have gone on: to do that, before what is to be relaxed."""
     status, outside = solution.status, at_kinks(solution) or left_domain(solution)
     grown = "" if outside else grown_derivatives(solution)
-    advice, far = [each for each in (outside, grown) if each], out_of_reach(solution)
-    more = [] if known else going_on(solution)
-    doubt = "" if known or more or nearly_met(constraints) else stagnation(solution)
+    advice, more = [each for each in (outside, grown) if each], going_on(solution)
+    doubt = "" if more or nearly_met(constraints) else stagnation(solution)
     advice += [doubt] if doubt else []
     relaxed = opposed(solution, constraints)
-    if relaxed and nearly_met(constraints) and not known:
+    if relaxed and nearly_met(constraints):
         advice += [f"constraints are still violated, {relaxed}: more iterations may meet them", *more, *looser]
     elif relaxed and more:  # the rows need not exclude each other
         advice += [*more, *looser]
     elif relaxed:
         time = more_time(solution, ", or ", "") if time_may_help(constraints) else ""
-        rest = "" if far else f"{time}; otherwise start closer to a motion that meets them"
+        rest = f"{time}; otherwise start closer to a motion that meets them"
         advice += [*looser, f"constraints are still violated, {relaxed}{rest}"]
     elif status is SolverStatus.MAX_ITERATIONS and (stays := stationary(solution)):
         return [*advice, stays, *looser]
     else:
         advice += [*more, *looser]
-    advice += _slow_steps(solution, outside, known)
-    if status is SolverStatus.MAX_ITERATIONS and not (advice or known):
+    advice += _slow_steps(solution, outside)
+    if status is SolverStatus.MAX_ITERATIONS and not advice:
         advice.append(f"raise max_iterations, or start from a better guess; {more_guesses(solution)}")
     return advice
 
 
-def _slow_steps(solution: Solution, outside: str, known: bool) -> list[str]:
+def _slow_steps(solution: Solution, outside: str) -> list[str]:
     """Advice on steps that lost the guess, whose Hessian lacked curvature, or that were short."""
     recent = last_records(solution)
     if len(recent) < 2:
         return []
     curved = "" if outside else curvature_left_out(solution)
     advice = [each for each in (guess_lost(solution), curved) if each]
-    if np.median([r.step_length for r in recent]) < 0.1 and not (outside or curved or known):
+    if np.median([r.step_length for r in recent]) < 0.1 and not (outside or curved):
         others = f"{other_solvers(solution)}, or " if other_solvers(solution) else ""
         advice.append(f"the last steps were short: try {others}a guess closer to the goal; {more_guesses(solution)}")
     return advice
@@ -350,10 +347,10 @@ def _indefinite(solution: Solution) -> str:
         gap = gap_left(solution)
         return (
             f"at {_at(solution, t)} the cost is convex in all controls (curvature {values[0]:.2g} or more), so the "
-            f"later knots cause this{f', and {gap}' if gap else ''}: start from a guess that is closer to a motion, or "
-            "scale the weights down"
+            f"later knots cause this{f', and {gap}' if gap else ''}: {more_guesses(solution)}; "
+            f"or start from one that is closer to a motion{_KEEPS if solution.solver == 'SolverSQP' else ''}"
         )
-    control = solution.control_names[int(np.abs(vectors[:, 0]).argmax())]
+    control = control_name(solution, int(np.abs(vectors[:, 0]).argmax()))
     return (
         f"at {_at(solution, t)} the cost has curvature {values[0]:.2g} along control {control!r}: add a cost > 0, "
         "such as ResidualModelControl with a small weight"

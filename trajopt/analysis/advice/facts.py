@@ -59,10 +59,12 @@ def tried_guesses(solution: Solution) -> int:
 
 
 def more_guesses(solution: Solution) -> str:
-    """Returns advice to solve from other guesses: twice as many where several were tried."""
+    """Returns advice to solve from other guesses: more where several were tried, of gaits one without limits."""
     tried = tried_guesses(solution)
+    limited = solution.solver == "SolverSQP" and solution.description.reached and solution.description.constraints
+    gait = "SolverFDDP with gait_problem(..., limits=False) solves for a guess, and " if limited else ""
     again = f"solver.solve(starts={2 * tried}) tries more guesses than those {tried}"
-    return again if tried else "solver.solve(starts=8) tries other guesses"
+    return gait + (again if tried else "solver.solve(starts=8) tries other guesses")
 
 
 def more_time(solution: Solution, before: str = "", after: str = ", or ") -> str:

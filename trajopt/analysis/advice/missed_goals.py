@@ -23,26 +23,41 @@ _MISSING = (SolverStatus.INFEASIBLE, SolverStatus.STALLED, SolverStatus.MAX_ITER
 
 
 def headline(solution: Solution) -> str:
-    """Returns the status; without advice of its own if a goal is out of reach, or constraints exclude each other."""
+    """Returns the status; without advice or a question of its own where `explain` answers it below."""
     stopped = str(solution.status).partition(":")[0]
     if solution.status in _MISSING and solution.description.contradictions:
         return f"{stopped}: constraints exclude each other (proof below)"
     hard = [rows for rows in solution.description.constraints if not rows.soft]
     missed = any((rows.violated & rows.enforced).any() for rows in hard)
     if solution.status not in _MISSING or not missed or not out_of_reach(solution):
-        return str(solution.status)
+        return stopped if str(solution.status).endswith("?") else str(solution.status)
     return f"{stopped}: a goal is out of reach (below)"
 
 
 def misses(solution: Solution) -> list[str]:
-    """Returns a sentence for each missed goal of a frame's position; empty without missed goals."""
+    """Returns a sentence with advice for each missed goal of a frame's position; empty without missed goals."""
+    return [f"{distance}: {cure}" for _, distance, cure in _missed(solution)]
+
+
+def distances_left(solution: Solution) -> list[str]:
+    """Returns text on the distance from each missed goal within reach, without advice."""
+    return [distance for far, distance, _ in _missed(solution) if not far]
+
+
+def far_goals(solution: Solution) -> list[str]:
+    """Returns a sentence for each missed goal that is out of reach."""
+    return [f"{distance}: {cure}" for far, distance, cure in _missed(solution) if far]
+
+
+def _missed(solution: Solution) -> list[tuple[bool, str, str]]:
+    """Whether it is out of reach, distance in words, and advice, for each missed goal."""
     if solution.robot is None or not np.all(np.isfinite(solution.xs)):
         return []
     model, goals = solution.robot.model, solution.description.goals
     return [words for frame, point in goals for words in _miss(solution, model, frame, point)]
 
 
-def _miss(solution: Solution, model: Any, frame: str, point: Reals) -> Iterator[str]:
+def _miss(solution: Solution, model: Any, frame: str, point: Reals) -> Iterator[tuple[bool, str, str]]:
     distances = np.linalg.norm(solution.frame_path(frame) - point, axis=1)
     first, last = float(distances[0]), float(distances[-1])
     if last <= max(LEAST, LEFT * first):
@@ -55,8 +70,8 @@ def _miss(solution: Solution, model: Any, frame: str, point: Reals) -> Iterator[
             'the plant left the plan: compare the kinds of feedback, replay(..., feedback="gains"), "springs" and '
             '"gains+springs", or check that the plan itself reaches it'
         )
-    cure = beyond_reach(model, frame, point) or cure
-    yield f"{called} is still {last:.3g} m at the end, {first:.3g} m at the start: {cure}"
+    far = beyond_reach(model, frame, point)
+    yield bool(far), f"{called} is still {last:.3g} m at the end, {first:.3g} m at the start", far or cure
 
 
 def out_of_reach(solution: Solution) -> bool:

@@ -23,7 +23,9 @@ from trajopt.solution.record import SolverStatus
 from trajopt.solution.solution import Solution
 
 ROOM = 200
-"""Characters of a list of rows [-]."""
+"""Characters of a list of rows with amounts; where it is longer, amounts help nobody [-]."""
+NAMED = 3
+"""Largest number of named constraints [-]."""
 
 
 def relaxation(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
@@ -31,7 +33,8 @@ def relaxation(solution: Solution, constraints: Sequence[ConstraintRows]) -> str
 
     Amounts are given at a stationary point of the violation only, at which solvers end as INFEASIBLE: to first order no
     change of the controls reduces them. They are those of all violated rows together, with which this motion is
-    feasible. One row alone may have to give more, and a saddle may have smaller ones. Violations of states that are no
+    feasible. One row alone may have to give more, and a saddle may have smaller ones. Of many rows, whose amounts help
+    nobody, the constraints are named. Violations of states that are no
     motion tell nothing of what to relax.
     """
     ordered = by_violation(constraints)
@@ -39,24 +42,28 @@ def relaxation(solution: Solution, constraints: Sequence[ConstraintRows]) -> str
         return ""
     stationary = solution.status is SolverStatus.INFEASIBLE
     first, *more = _violated_rows(solution, constraints, amounts=stationary)
+    names = [repr(name) for name in dict.fromkeys(constraint_of(rows.name) for rows in ordered)]
     words = f"relax {first}"
-    if stationary and more:
-        words += f" and, with it, {_listed(more)}: this motion then satisfies all constraints"
-        words += "; one alone may have to give more, which it tells if it is soft"
+    if stationary and sum(len(each) + 2 for each in more) > ROOM:
+        return f"{len(more) + 1} rows of {_together(names)} are violated, so that to relax one of them is not enough"
+    elif stationary and more:
+        words += f" and, with it, {', '.join(more)}: this motion then satisfies all constraints"
+        words += "; one alone may have to give more"
     else:
         words += ", which this motion lacks" if stationary else ", by an amount that this motion does not tell"
-        words += f" (also violated: {_listed(more)})" if more else ""
+        words += f" (also violated: {', '.join(names[1:])})" if names[1:] else ""
     knot, _, _ = ordered[0].largest(excesses(ordered[0]))
     if others := _in_the_way(constraints, ordered[0], knot):
         words += f"; or relax others that are at their bounds before: {'; '.join(others)}"
     return words
 
 
-def _listed(rows: Sequence[str]) -> str:
-    """The first of these texts as far as a line has room for them, but one at least, and how many are left."""
-    lengths = np.cumsum([len(each) + 2 for each in rows])
-    count = max(1, int((lengths <= ROOM).sum()))
-    return ", ".join(rows[:count]) + (f" and {len(rows) - count} more" if len(rows) > count else "")
+def _together(names: Sequence[str]) -> str:
+    """The first of these names, at most three, and how many are left: "a, b and c", "a, b, c and 2 more"."""
+    first, left = names[:NAMED], len(names) - NAMED
+    if left > 0:
+        return f"{', '.join(first)} and {left} more"
+    return " and ".join([*([", ".join(first[:-1])] if first[1:] else []), first[-1]])
 
 
 def _violated_rows(solution: Solution, constraints: Sequence[ConstraintRows], *, amounts: bool) -> list[str]:
@@ -95,10 +102,12 @@ def opposed(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
 
 
 def softening(constraints: Sequence[ConstraintRows]) -> str:
-    """Advises to soften the most violated constraint, with code; empty if none is violated."""
-    ordered = by_violation(constraints)
-    name = constraint_of(ordered[0].name) if ordered else ""
-    return f'soften it with a slack: add("{name}", ..., soft=(linear, quadratic))' if ordered else ""
+    """Advises to soften the violated constraints, with code for the worst; empty if none is violated."""
+    names = list(dict.fromkeys(constraint_of(rows.name) for rows in by_violation(constraints)))
+    if not names:
+        return ""
+    more = f", likewise {_together([repr(name) for name in names[1:]])}" if names[1:] else ""
+    return f'soften it with a slack: add("{names[0]}", ..., soft=(linear, quadratic)){more}'
 
 
 def _in_the_way(constraints: Sequence[ConstraintRows], first: ConstraintRows, knot: int) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.analysis.basics import runs
+from trajopt.analysis.basics import control_name, runs
 from trajopt.analysis.constraints import ConstraintRows, Flags
 from trajopt.analysis.contradictions.along_dynamics import along_dynamics
 from trajopt.analysis.contradictions.linear_rows import LinearRows
@@ -89,7 +89,7 @@ def _sentence(
         about = "" if shared >= 0 else f"{own.title(row)} should be "
         sign = "=" if own.equations[knot, row] else ">=" if side == "lower" else "<="
         bounds.append(f"{about}{sign} {bound:g}{f' {own.units[row]}' if own.units[row] else ''}")
-    about = f"control {solution.control_names[shared]!r} should be " if shared >= 0 else ""
+    about = f"control {control_name(solution, shared)!r} should be " if shared >= 0 else ""
     return (
         f"constraints {named} at knot{'s' if knots.sum() > 1 else ''} {runs(np.flatnonzero(knots))}: {EXCLUDE}, "
         f"{about}{' and '.join(bounds)}; widen one of them with problem.set_parameter"

@@ -167,14 +167,23 @@ class MuJoCoPlant(Immutable, PlantAbstract):
 
     def sphere_forces(self) -> dict[str, Reals]:
         """Force (3,) on each of `spheres` in the last step by name, in the world [N]."""
+        return self._on_spheres(self.contact_forces()[:, :3])
+
+    def sphere_loads(self) -> dict[str, Reals]:
+        normals = np.reshape([contact.frame[:3] for contact in self.data.contact[: self.data.ncon]], (-1, 3))
+        along = np.sum(self.contact_forces()[:, :3] * normals, axis=1, keepdims=True)
+        return self._on_spheres(np.hstack([along * normals, np.abs(along)]))
+
+    def _on_spheres(self, rows: Reals) -> dict[str, Reals]:
+        """Sum (m,) of the rows (ncon, m) of the contacts of each sphere, by name."""
         spheres = self.spheres or ()
-        forces = {each.name: np.zeros(3) for each in spheres}
+        sums = {each.name: np.zeros(rows.shape[1]) for each in spheres}
         geoms = [self.model.geom(geom_name(i)).id for i in range(len(spheres))]
-        for contact, row in zip(self.data.contact[: self.data.ncon], self.contact_forces()):
-            for name, geom in zip(forces, geoms):
+        for contact, row in zip(self.data.contact[: self.data.ncon], rows):
+            for name, geom in zip(sums, geoms):
                 if geom in contact.geom:
-                    forces[name] += row[:3]
-        return forces
+                    sums[name] += row
+        return sums
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Writes the MJCF file, for MuJoCo's own viewer, and returns its path.
