@@ -15,6 +15,7 @@ from trajopt.analysis.contradictions import EXCLUDE
 from trajopt.analysis.touching import touching_distance
 from trajopt.errors import TrajoptError
 from trajopt.mpc.estimates import late_estimate
+from trajopt.mpc.stuck import stuck
 from trajopt.mpc.tracking import with_targets
 from trajopt.types import Reals
 
@@ -235,7 +236,8 @@ def _named(constraint: str) -> Callable[[str], bool]:
 
 
 def _cures(log: ClosedLoop) -> list[str]:
-    cures = []
+    stands = stuck(log)
+    cures = [] if stands is None else [stands.cure]
     slow = float(np.percentile(log.step_times, _SLOW))
     if slow > log.dt:
         needed, median = _rounded_up(1e3 * slow), 1e3 * float(np.median(log.step_times))
@@ -273,12 +275,20 @@ def _cures(log: ClosedLoop) -> list[str]:
             "the delay is a large part of the control period: in Python, simulate(..., compensate_delay=True) starts "
             "each plan from the predicted state after the delay"
         )
-    if missed := missed_goal(log):
+    if stands is None and (missed := missed_goal(log)):
         cures.append(
             f"the plant does not come where plans end, it misses {missed} (median of the last half). So the goal is"
             f" not reached although steps are solved: {_why_missed(log)}"
         )
     return cures
+
+
+def unreached(log: ClosedLoop) -> str:
+    """Text on a plant that stands still in front of an obstacle, or does not come to its goal; empty for others."""
+    if (stands := stuck(log)) is not None:
+        return str(stands)
+    missed = missed_goal(log)
+    return f"the plant does not come where plans end, it misses {missed}" if missed else ""
 
 
 def missed_goal(log: ClosedLoop) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 CELLS = 200
 """Number of cells along the longer side of the searched region, without a resolution [-]."""
 MOST_CELLS = 4_000_000
-"""Largest number of cells [-]; the search then takes about 10 s."""
+"""Largest number of cells [-]; the search then takes about 20 s."""
 STEPS = ((0, 1), (1, 0), (1, 1), (1, -1), (1, 2), (2, 1), (1, -2), (2, -1))
 """Neighbours of a cell, each for both directions: lengths along them are at most 2.7 % above those of lines [-]."""
 
@@ -154,12 +154,22 @@ def _along_cells(plane: FreePlane, ends: Reals, box: Reals, cell: float, margin:
 
 
 def _straightened(plane: FreePlane, way: Reals, cell: float, margin: float) -> Reals:
-    """Corners (m, 2) of a way (n, 2): from each the line to the last point of the way that it sees [m]."""
+    """Corners (m, 2) of a way (n, 2): from each the line to about the last point of the way that it sees [m].
+
+    Points before one that it sees on a shortest way are beside the line, so it sees them, too: steps ahead double until
+    it sees no more, then halve.
+    """
     kept = [0]
-    while kept[-1] < len(way) - 1:
-        here = kept[-1]
-        ahead = range(len(way) - 1, here + 1, -1)
-        kept.append(next((k for k in ahead if _sees(plane, way[here], way[k], cell, margin)), here + 1))
+    while (here := kept[-1]) < len(way) - 1:
+        seen, step, grows = here + 1, 1, True
+        while step:
+            ahead = min(seen + step, len(way) - 1)
+            if ahead > seen and _sees(plane, way[here], way[ahead], cell, margin):
+                seen = ahead
+            else:
+                grows = False
+            step = 2 * step if grows else step // 2
+        kept.append(seen)
     return way[kept]
 
 

@@ -17,7 +17,7 @@ from trajopt.analysis.quantities import STATE_QUANTITIES
 from trajopt.analysis.vehicles import in_vertical_plane
 from trajopt.checks import check_text
 from trajopt.errors import InvalidArgumentError
-from trajopt.mpc.report import PERCENTILE, missed_goal
+from trajopt.mpc.report import PERCENTILE, unreached
 from trajopt.plotting.animation import write_film
 from trajopt.plotting.closed_loop_panels import busy_panels, complete, distance_panels, estimate_panels
 from trajopt.plotting.film import film_of
@@ -285,8 +285,7 @@ def plot_closed_loop(
     with house_style():
         figure = whole_figure(canvas(None, *SCREEN, apart=path is not None))
         heading = f"{title}{log.times[-1]:g} s of closed loop in {len(log)} steps of {1e3 * log.dt:g} ms: {log.outcome}"
-        missed = missed_goal(log)
-        heading += f"\nthe plant does not come where plans end, it misses {missed}" if missed else ""
+        heading += f"\n{words}" if (words := unreached(log)) else ""
         figure.suptitle(heading, fontsize=10.5, fontweight="bold", x=0.01, ha="left")
         left, right = split(figure, 1, 2, wspace=0.02)
         upper, lower = split(right, 2, 1, height_ratios=[1.9, 1.0])
