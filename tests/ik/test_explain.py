@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import trajopt
 from tests.ik.test_collisions import BALL, FRAME, ROBOT, SCENE, STATE, TARGETS, TASKS
@@ -154,3 +155,26 @@ def test_one_solve_stays_in_the_branch_of_its_start() -> None:
         assert result.solved
         far += np.abs(result.q - start).max() > 1.5
     assert far <= 3
+
+
+@pytest.mark.parametrize(("share", "named"), [(0.2, True), (1e-4, False)])
+def test_a_light_link_at_its_limit_has_no_part_in_where_the_centre_of_mass_is(share: float, named: bool) -> None:
+    """The last joint can hardly move; a link of a fifth of the mass counts, one of 0.1 per mille does not."""
+    model = load_robot("planar-3r").model.copy()
+    model.inertias[3].mass = share * (model.inertias[1].mass + model.inertias[2].mass)
+    model.lowerPositionLimit[2], model.upperPositionLimit[2] = 0.3, 0.3 + 1e-8
+    robot = trajopt.Robot(model)
+    state = trajopt.StateMultibody(robot)
+    com = trajopt.ConstraintStack(state).add(
+        "com", trajopt.ResidualModelCoMPosition(state, [9.0, 0.0, 0.0]), equals=0.0
+    )
+    last = f"q:{robot.joint_names[2]}"
+    one = ik.solve(robot, com)
+    assert not one.solved
+    assert (last in one.active_limits) == named
+    assert (f"at limits: {last}" in one.explain()) == named
+    tool = trajopt.ConstraintStack(state)
+    tool.add(
+        "tool", trajopt.ResidualModelFrameTranslation(state, robot.model.frames[-1].name, [9.0, 0.0, 0.0]), equals=0.0
+    )
+    assert last in ik.solve(robot, tool).active_limits

@@ -106,7 +106,7 @@ class IKResult:
         iterations: Iterations of Levenberg-Marquardt, for all groups of starts [-].
         starts: Number of starts [-].
         active_limits: Names of the tangent coordinates that are at a limit at q, such as "q:panda_joint4"; without
-            those on which at most collisions depend.
+            those that move tasks hardly, such as the head of a humanoid its centre of mass, or collisions only.
         tolerance: Largest violation of a row that counts as none [unit of the row].
         causes: Constraints without any one of which all others hold, if the tasks are out of reach; empty if more than
             one has to give way.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from trajopt.ik.causes import CausesOfBatch, causes_of
 from trajopt.ik.collisions import with_collisions
 from trajopt.ik.coordinates import coordinates
 from trajopt.ik.fixed import fixed_joints, hold
+from trajopt.ik.influence import acting
 from trajopt.ik.residuals import Judge
 from trajopt.ik.result import IKBatch, IKResult, IKStatus
 from trajopt.ik.search import DescentEnds, Search
@@ -363,11 +365,18 @@ class IKSolver(Immutable):
     def _active_limits(self, q: Reals) -> tuple[tuple[str, ...], ...]:
         """Names of the coordinates at limits at configurations (n, nq), as in `IKResult.active_limits`; n tuples."""
         pressed = (self._margins(q) <= CLOSE) & np.isin(self._bounded, self._model.led)
+        if pressed.any():
+            pressed &= self._acting[self._bounded]
         names = self._model.state.tangent_names
         limits: list[tuple[str, ...]] = [()] * len(q)
         for i in np.flatnonzero(pressed.any(axis=1)).tolist():
             limits[i] = tuple(names[j] for j in self._bounded[pressed[i]])
         return tuple(limits)
+
+    @functools.cached_property
+    def _acting(self) -> npt.NDArray[np.bool_]:
+        """Whether each tangent coordinate moves a task noticeably (nv,)."""
+        return acting(self._model, self._values, self._first)
 
     def _status(self, best: DescentEnds) -> IKStatus:
         if best.violation[0] > self.tolerance:
