@@ -297,8 +297,8 @@ class IKSolver(Immutable):
             ends = ends.where(np.isin(ends.target, missed))
             group = ends.target * len(ends.q) + _places(ends.target) // GROUP
             order = np.lexsort((ends.merit, group))
-            best = order[_places(group[order]) < AT_ONCE]
-            parts.append(self._search.polished(p, ends.where(best), 0.0))
+            nearest = order[_places(group[order]) < AT_ONCE]
+            parts.append(self._search.polished(p, ends.where(nearest), 0.0))
         joined = DescentEnds.joined(parts)
         if not self._model.has_costs:
             return joined
