@@ -26,6 +26,8 @@ falls by 0.05 to 0.3 where it ends at zero, and by 0.9 where it does not."""
 SHARP, LAST = 1e-4, 12
 """Part of the tolerance to which a single result is taken, so that it can begin a motion on exact rows, and iterations
 for it [-]; Newton's steps need one or two."""
+AGREEING, SAME = 3, 1.001
+"""Starts that must lead to the same least cost before no others are tried [-], and largest ratio of these costs [-]."""
 CREEP = 1e-6
 """Predicted fraction of Φ with which a polish that has used all its iterations counts as settled."""
 
@@ -53,6 +55,15 @@ class DescentEnds:
     def where(self, chosen: npt.NDArray[np.generic]) -> DescentEnds:
         """Returns only the descents that a mask or indices select."""
         return DescentEnds(*(value[chosen] for value in vars(self).values()))
+
+    def agreeing(self, tolerance: float) -> npt.NDArray[np.int64]:
+        """Targets whose least cost several starts have reached, with constraints that hold to this tolerance."""
+        ends = self.where((self.violation <= tolerance) & self.settled)
+        order = np.lexsort((ends.cost, ends.target))
+        target, cost = ends.target[order], ends.cost[order]
+        targets, first = np.unique(target, return_index=True)
+        last = np.minimum(first + AGREEING - 1, len(target) - 1)
+        return targets[(target[last] == targets) & (last - first == AGREEING - 1) & (cost[last] <= SAME * cost[first])]
 
     @staticmethod
     def joined(parts: list[DescentEnds]) -> DescentEnds:

@@ -19,7 +19,7 @@ from trajopt.ik.fixed import fixed_joints, hold
 from trajopt.ik.influence import acting
 from trajopt.ik.residuals import Judge
 from trajopt.ik.result import IKBatch, IKResult, IKStatus
-from trajopt.ik.search import DescentEnds, Search
+from trajopt.ik.search import SAME, DescentEnds, Search
 from trajopt.ik.starts import Starts
 from trajopt.ik.targets import target_rows
 from trajopt.ik.tasks import TaskModel
@@ -34,9 +34,8 @@ AT_ONCE = 8
 """Largest number of starts of a target in a round, and of descents of a `GROUP` that are polished if none solves it."""
 GROUP = 32
 """Number of successive starts of which the best `AT_ONCE` are polished, so that more starts only add to them [-]."""
-FIRST, AGREEING, SAME = 4, 3, 1.001
-"""Starts of a target of a batch with costs in its first round, and how many must lead to the same least cost [-];
-largest ratio of these costs [-]."""
+FIRST = 4
+"""Starts of a target of a batch with costs in its first round [-]."""
 ALIKE = 1e-3
 """Largest difference between the coordinates of equal configurations [rad, m]."""
 CLOSE = 1e-9
@@ -267,18 +266,9 @@ class IKSolver(Immutable):
                 left = np.delete(left, solved)
             elif one_is_enough:
                 cheap.append(self._search.polished(p, part.where(part.violation <= self.tolerance), 1.0))
-                left = np.setdiff1d(left, self._agreeing(DescentEnds.joined(cheap)))
+                left = np.setdiff1d(left, DescentEnds.joined(cheap).agreeing(self.tolerance))
             count = min(AT_ONCE, 3 * count)
         return self._finished(p, DescentEnds.joined(parts), cheap), tried
-
-    def _agreeing(self, ends: DescentEnds) -> npt.NDArray[np.int64]:
-        """Targets whose least cost several starts have reached."""
-        ends = ends.where((ends.violation <= self.tolerance) & ends.settled)
-        order = np.lexsort((ends.cost, ends.target))
-        target, cost = ends.target[order], ends.cost[order]
-        targets, first = np.unique(target, return_index=True)
-        last = np.minimum(first + AGREEING - 1, len(target) - 1)
-        return targets[(target[last] == targets) & (last - first == AGREEING - 1) & (cost[last] <= SAME * cost[first])]
 
     def _finished(self, p: Reals, ends: DescentEnds, cheap: list[DescentEnds]) -> DescentEnds:
         """Final points after polishing: nearest configurations of unsolved targets, least costs of solved ones.
