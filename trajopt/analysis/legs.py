@@ -55,7 +55,7 @@ def floats_with_contacts(solution: Solution) -> bool:
 
 
 def is_free_body(solution: Solution) -> bool:
-    """Whether the floating base of a solution's robot is a free body that carries no joints, and points touch the world.
+    """Whether the floating base of a solution's robot is a free body that carries no joints, and its points touch.
 
     Other bodies, such as a finger on a rail that pushes it, have joints of their own with the world. The single rigid
     body of a gait stands on feet that are no points of it.
