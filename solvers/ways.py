@@ -42,7 +42,6 @@ def states_around(problem: ShootingProblem, xs: Reals) -> Reals | None:
     from trajopt.planar import around  # with SciPy, which takes long to import
 
     states = xs.copy() if np.any(xs[-1, :2] != problem.x0[:2]) else toward_end(problem)
-
     pose = [columns[axis] for axis in ("x", "y", "theta") if axis in columns]
     try:
         way = around(problem.x0[pose], states[-1, :2], circles, np.arange(problem.T + 1.0))

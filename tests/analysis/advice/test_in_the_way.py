@@ -32,10 +32,16 @@ def test_a_motion_through_posts_is_to_begin_with_a_way_around() -> None:
     assert not any(words in each for words in false for each in (first, *others))
 
 
-def test_a_solve_from_several_guesses_does_not_advise_several_guesses() -> None:
-    first = advice(SolverSQP(drive(), SQPOptions(max_iterations=3)).solve(starts=4))[0]
-    assert first.startswith("the motion from the best of 4 guesses leads through 'posts")
-    assert "starts=" not in first
+def test_several_guesses_have_a_way_around_among_them() -> None:
+    """Their trajectory leads through posts, as the time is too short for the way: this is to be said."""
+    problem = drive()
+    for side, most in (("lower", -6.0), ("upper", 6.0)):
+        problem.set_parameter(f"wheels.{side}", np.full(2, most))
+    solution = SolverSQP(problem).solve(starts=4)
+    assert not solution.converged
+    words = advice(solution)
+    assert not any("leads through" in each or each.endswith(": ") for each in words)
+    assert any("give the motion more time" in each for each in words)
 
 
 def test_a_goal_inside_of_a_post_has_no_way_around() -> None:
