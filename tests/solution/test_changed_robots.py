@@ -123,3 +123,13 @@ def test_rollouts_have_the_robot_of_their_simulator() -> None:
     longer = robot.with_values({NAME: [0.7, 0.0, 0.0]})
     expected = longer.placement(rollout.xs[-1, :2], "tool")
     np.testing.assert_allclose(rollout.robot.placement(rollout.xs[-1, :2], "tool"), expected, atol=1e-12)
+
+
+def test_closed_loops_have_the_robot_of_their_controller() -> None:
+    """The last knot had the robot of the file, so the whole loop was drawn with it."""
+    about, longer = problem(), [0.57, 0.0, 0.0]
+    about.set_parameter(NAME, longer, knots="all")
+    motion = trajopt.mpc.simulate(trajopt.mpc.MPCController(about), None, about.x0, 0.1).motion
+    assert motion is not None
+    expected = about.state.robot.with_values({NAME: longer}).placement(motion.xs[-1, :2], "tool")[:3, 3]
+    np.testing.assert_allclose(motion.frame_path("tool")[-1], expected, atol=1e-12)

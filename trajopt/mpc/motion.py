@@ -31,4 +31,7 @@ def motion_of(models: Sequence[ActionModelAbstract], rows: Reals, durations: Rea
         knots, place = list(kind.knots), kind.layout.slices.get("dt")
         if place is not None:
             table[knots, place] = durations[knots, None]
+    before, end = next(kind for kind in problem.kinds[:-1] if len(models) - 1 in kind.knots), problem.kinds[-1]
+    for name in before.layout.slices.keys() & end.layout.slices.keys():  # those of the robot
+        table[-1, end.layout.slices[name]] = table[-2, before.layout.slices[name]]
     return motion_solution(problem, xs, us, solver="closed loop")
