@@ -1,4 +1,4 @@
-"""What a controller estimated along a closed loop, by name."""
+"""Estimates of a controller along a closed loop, by name."""
 
 from __future__ import annotations
 

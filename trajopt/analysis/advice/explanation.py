@@ -113,7 +113,7 @@ def _explain_motion(solution: Solution) -> str:
     over = exceeded(solution)
     advice = [*cures_of_limits(solution, over), *smaller_steps(solution), *misses(solution)]
     lines += [*constraint_lines(solution, named_rows(solution)), *_gait(solution), *limit_lines(over)]
-    if solution.measured:
+    if "legs" in solution.measured:
         known = "are those of the plant" if solution.measured["legs"] else "are unknown: the plant does not tell them"
         lines.append(f"  contact forces {known}; constraints on forces are of the plan's model and are left out")
     return "\n".join([*lines, *(f"-> {each}" for each in advice)])
