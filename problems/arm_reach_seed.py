@@ -1,4 +1,4 @@
-"""Reach of the project's first notebook: Talos' left arm in a quarter of a second, with small weights.
+"""Reach of a notebook of Crocoddyl: Talos' left arm in a quarter of a second, with small weights.
 
 The scale makes the problem hard: the final cost is about 1e-4, torques of several hundred N m cost almost nothing, and
 a stopping tolerance of 1e-9 is loose in comparison.
@@ -45,7 +45,7 @@ def build(*, integrator: str = "euler", T: int = 250) -> ProblemCase:
 
 FAMILY = Family(
     name="arm-reach-seed",
-    description="Talos' left arm moves its gripper to (0, 0, 0.4) m in 250 ms: the first notebook's reach.",
+    description="Talos' left arm moves its gripper to (0, 0, 0.4) m in 250 ms, as in a notebook of Crocoddyl.",
     build=build,
     reference_cost=1.190471425e-4,
     reference_source=f"{TRAJOPT}; Crocoddyl 3.2.1 ends at 1.2168e-4 from the same guess",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import casadi as ca
 import numpy as np
@@ -57,6 +58,19 @@ def test_shorter_steps_are_those_of_an_accurate_integration(linear: bool) -> Non
     np.testing.assert_allclose(motion.xs[-1], end, rtol=1e-6)
     assert np.abs(solution.xs[-1] - end).max() > 1e-3
     np.testing.assert_array_equal(motion.us, us)
+
+
+def test_a_replay_says_how_far_it_ends_from_the_plan(tmp_path: Path) -> None:
+    """In its picture and in its explanation, also from a file; both coordinates count relative to their ranges."""
+    solution = plan(np.ones((8, 1)))
+    motion = replay(solution, 20, feedback="open")
+    missed = np.abs(motion.xs[-1] - solution.xs[-1])
+    name, unit = (("q", "rad"), ("v", "rad/s"))[int((missed / np.ptp(solution.xs, axis=0)).argmax())]
+    words = f"ends {missed['qv'.index(name)]:.2g} {unit} from the plan in {name}"
+    for each in (motion, trajopt.Solution.load(motion.save(tmp_path / "replay.npz"))):
+        assert words in each.plot().get_suptitle()
+        assert f"  {words}\n" in f"{each.explain()}\n"
+    assert "from the plan" not in solution.plot().get_suptitle()
 
 
 def test_one_step_a_knot_is_the_plan_with_its_touch_downs() -> None:

@@ -104,11 +104,8 @@ def test_the_log_has_what_the_controller_estimates(tmp_path: Path) -> None:
     assert abs(mass[-1, 0] - 1.5) < 3.0 * mass[-1, 1]
     assert abs(force[-1, 0] - 0.7) < 3.0 * force[-1, 1]
     words = log.report()["estimates"]
-    last = mass[-(len(mass) // 4) :]
-    deviation = np.sqrt(np.mean(last[:, 1] ** 2) + np.var(last[:, 0]))
-    assert words.startswith(
-        f"mass {last[:, 0].mean():.4g} ± {deviation:.2g} in the last quarter, 1 at first; disturbance of f 0.7"
-    )
+    late = "mass {:.4g} ± {:.2g} in the last quarter, 1 at first".format(*mpc.estimates.late_estimate(mass))
+    assert words.startswith(f"{late}; disturbance of f 0.7")
     loaded = mpc.ClosedLoop.load(log.save(tmp_path / "log.npz"))
     assert loaded.report()["estimates"] == words
     np.testing.assert_array_equal(loaded.estimated["mass"], mass)

@@ -95,7 +95,9 @@ def test_pictures_of_robots_name_the_one_of_a_skeleton() -> None:
 
 
 def test_a_goal_of_the_end_is_a_dot() -> None:
-    axes = panel(plot_solution(pendulum()), "angle [rad]")
+    figure = plot_solution(pendulum())
+    axes = panel(figure, "angle [rad]")
+    assert "line at its bound at one time" in legend_texts(figure)
     assert not hidden(axes, "_bound")
     for line in hidden(axes, "_touched"):
         known = np.flatnonzero(np.isfinite(line.get_ydata()))

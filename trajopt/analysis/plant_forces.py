@@ -42,6 +42,7 @@ def with_forces_of(
     plan = described.legs
     legs = None if plant.spheres is None or plan is None else _legs(plant, motion, plan, forces, loads)
     measured: dict[str, Any] = {
+        **motion.measured,
         "legs": legs,
         "touches": legs is not None,
         "planes": planes_of(plant.spheres or ()),

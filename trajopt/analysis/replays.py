@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, overload
@@ -173,9 +174,7 @@ def _level(feet: Sequence[Foot]) -> float:
 def _nearest(solution: Solution, moved: Callable[[str], Rollout | Solution]) -> Rollout | Solution:
     """The motion by gains or without feedback that ends nearer to the plan, relative to the ranges of coordinates."""
     state, xs = problem_of(solution).state, solution.xs
-    steps = np.array([state.difference_unchecked(*pair) for pair in itertools.pairwise(xs)])
-    path = np.concatenate([np.zeros((1, state.ndx)), np.cumsum(steps, axis=0)])
-    scale = shared_scales(np.ptp(path, axis=0), state.tangent_units)
+    scale = shared_scales(np.ptp(_path(solution), axis=0), state.tangent_units)
 
     def missed(motion: Rollout | Solution) -> float:
         return float(np.max(np.abs(state.difference_unchecked(xs[-1], motion.xs[-1])) / scale))
@@ -245,7 +244,24 @@ def _in_plant(solution: Solution, plant: Any, policy: Feedback, count: int, x0: 
         xs.append(x)
     with solution.as_solved() as solved:
         moved_along: Solution = above("solution.solution.motion_solution")(solved, np.array(xs), us, solver="replay")
+        moved_along = dataclasses.replace(moved_along, measured={"notes": (_end_words(solution, x),)})
         return with_forces_of(moved, moved_along, forces, loads)
+
+
+def _end_words(plan: Solution, x: Reals) -> str:
+    """Text for the largest difference of the last state x (nx,) of a replay from that of the plan."""
+    state, path = problem_of(plan).state, _path(plan)
+    missed = np.abs(state.difference_unchecked(plan.xs[-1], x))
+    worst = int((missed / shared_scales(np.ptp(path, axis=0), state.tangent_units)).argmax())
+    unit = state.tangent_units[worst].replace("-", "")
+    return f"ends {missed[worst]:.2g}{f' {unit}'.rstrip()} from the plan in {state.tangent_names[worst]}"
+
+
+def _path(solution: Solution) -> Reals:
+    """Way of each coordinate from the first state on (T + 1, ndx), in the tangent space."""
+    state, xs = problem_of(solution).state, solution.xs
+    steps = np.array([state.difference_unchecked(*pair) for pair in itertools.pairwise(xs)])
+    return np.concatenate([np.zeros((1, state.ndx)), np.cumsum(steps.reshape(-1, state.ndx), axis=0)])
 
 
 def _steps(plant: PlantAbstract, count: int, duration: float, *, divided: bool) -> int:

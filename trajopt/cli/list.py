@@ -27,7 +27,7 @@ GROUPS = {
     "pendulums and carts": (
         *("pendulum", "pendulum-limits", "cart-pole", "cart-pole-limits", "double-pendulum", "lqr", "lqr-bounds"),
     ),
-    "as in Crocoddyl and in the seeds": (
+    "as in Crocoddyl": (
         *("arm-reach-crocoddyl", "arm-reach-seed", "crocoddyl-quadruped-trot", "crocoddyl-quadruped-walk"),
         *("crocoddyl-quadruped-pace", "crocoddyl-quadruped-bound", "crocoddyl-quadruped-jump"),
         *("crocoddyl-biped-walk", "crocoddyl-biped-jump"),

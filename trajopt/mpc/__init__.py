@@ -1,5 +1,7 @@
 """Model-predictive control: solves a problem again at each measurement, over a window that moves with time."""
 
+from typing import TYPE_CHECKING
+
 from trajopt.mpc.closed_loop import simulate
 from trajopt.mpc.controller import MPCController
 from trajopt.mpc.disturbance import Push
@@ -11,7 +13,13 @@ from trajopt.mpc.references import ParameterSchedule
 from trajopt.mpc.step import MPCStatus, MPCStep
 from trajopt.mpc.tracking import Tracked
 from trajopt.objects.calls import explain_calls
+from trajopt.objects.lazy import lazy
 from trajopt.plants import Factor, MuJoCoPlant, PlantAbstract
+
+if TYPE_CHECKING:
+    import trajopt.mpc.server as server
+else:
+    __getattr__, __dir__ = lazy(__name__)
 
 __all__ = [
     "ClosedLoop",
@@ -27,6 +35,7 @@ __all__ = [
     "PlantAbstract",
     "Push",
     "Tracked",
+    "server",
     "simulate",
 ]
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from trajopt.analysis.advice.missed_goals import REPLAY
 from trajopt.analysis.basics import check_solution, robot_of
 from trajopt.analysis.constraints import constraint_rows, constraints_report
 from trajopt.analysis.gaps import no_motion
@@ -201,7 +202,8 @@ def _facts(solution: Solution) -> list[str]:
     """Texts about the displacement, the goals and the constraints of a motion."""
     without = ", those on forces left out" if "legs" in solution.measured else ""
     held = [f"constraints {words.split(';')[0]}{without}" for words in constraints_report(solution).values()]
-    return [*_moved(solution), *_goals(solution), *held, *_soles(solution)]
+    ends = solution.description.notes if solution.solver == REPLAY else ()
+    return [*_moved(solution), *_goals(solution), *ends, *held, *_soles(solution)]
 
 
 def _soles(solution: Solution) -> list[str]:

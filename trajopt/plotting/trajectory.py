@@ -337,6 +337,10 @@ def _draw_legends(target: Figure | SubFigure, drawn: _Drawn, columns: int, more:
         handles.append(limit_entry(" or ".join(dashed)))
     if "_touched" in labels:
         handles.append(Line2D([], [], color=GREY, linewidth=4.5, alpha=0.5, label="line at its bound"))
+    touched = [line for axes, *_ in drawn for line in axes.lines if line.get_label() == "_touched"]
+    if any(line.get_marker() == "o" for line in touched):
+        dot: dict[str, Any] = {"linestyle": "", "marker": "o", "markersize": 7, "alpha": 0.5}
+        handles.append(Line2D([], [], color=GREY, label="line at its bound at one time", **dot))
     handles += [range_entry()] if "_range" in labels else []
     handles += more
     if handles and columns == 1 and shared:
