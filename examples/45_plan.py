@@ -11,7 +11,7 @@ kinematics chooses the configuration.
 squares of accelerations.
 
 Look at: the hand goes around the edge of the board, and joints are at limits all the time, until it is optimised.
-Expected duration: 1.2365 s.
+Expected duration: 1.2161 s.
 """
 
 from __future__ import annotations
