@@ -84,7 +84,8 @@ def explain(solution: Solution) -> str:
         return _explain_motion(solution)
     nothing = no_motion(solution)
     notes = solution.description.notes  # of a motion that was resampled
-    lines = [f"{solution.solver}: {_headline(solution)}{', before it was resampled' if notes else ''}."]
+    why = f"{_headline(solution)}{', before it was resampled' if notes else ''}"
+    lines = [f"{solution.solver}: {why}{'' if why.endswith('?') else '.'}"]
     lines += [f"  {note}" for note in notes]
     lines += [f"{nothing}: the states do not follow from the controls"] if nothing else []
     lines += [_numbers(solution), *method_lines(solution), *_optima(solution)]
