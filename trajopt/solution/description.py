@@ -197,7 +197,7 @@ def _numbered(xs: Reals, us: Reals) -> dict[str, Any]:
     units = {"coordinate_units": ("-",) * len(states), "control_units": ("-",) * len(controls)}
     return (
         dict.fromkeys(Description.__annotations__)
-        | dict.fromkeys((*empty, "reached", "obstacles", "planes", "contradictions", "between"), ())
+        | dict.fromkeys((*empty, "reached", "obstacles", "planes", "contradictions", "between", "notes"), ())
         | facts
         | names
         | units

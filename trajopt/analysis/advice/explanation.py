@@ -84,8 +84,9 @@ def explain(solution: Solution) -> str:
     if solution.status is SolverStatus.UNSOLVED:
         return _explain_motion(solution)
     nothing = no_motion(solution)
-    notes = solution.description.notes or ()  # of a motion that was resampled
-    lines = [f"{solution.solver}: {_headline(solution)}{', before it was resampled' if notes else ''}."]
+    notes = solution.description.notes  # of a motion that was resampled
+    why = f"{_headline(solution)}{', before it was resampled' if notes else ''}"
+    lines = [f"{solution.solver}: {why}{'' if why.endswith('?') else '.'}"]
     lines += [f"  {note}" for note in notes]
     lines += [f"{nothing}: the states do not follow from the controls"] if nothing else []
     lines += [_numbers(solution), *method_lines(solution), *_optima(solution)]

@@ -30,7 +30,7 @@ def headline(solution: Solution) -> str:
     hard = [rows for rows in solution.description.constraints if not rows.soft]
     missed = any((rows.violated & rows.enforced).any() for rows in hard)
     if solution.status not in _MISSING or not missed or not out_of_reach(solution):
-        return stopped if str(solution.status).endswith("?") else str(solution.status)
+        return stopped if solution.status is SolverStatus.INDEFINITE_QUU else str(solution.status)
     return f"{stopped}: a goal is out of reach (below)"
 
 
