@@ -73,7 +73,13 @@ def test_a_jump_through_a_wall_is_reported_everywhere(tmp_path: Path) -> None:
 def test_a_free_time_step_is_bounded_instead() -> None:
     problem = walled()
     problem.free("dt", 0.05, 0.2)
-    assert "bound the free dt from above, or a larger margin" in SolverSQP(problem).solve().explain()
+    solution = SolverSQP(problem).solve()
+    assert "bound the free dt from above, or a larger margin" in solution.explain()
+    euler = "such steps of Euler's method may miss limits and goals besides"
+    assert euler in solution.explain()
+    fine = trajopt.analysis.replay(solution, 20, feedback="open")
+    assert np.abs(fine.xs[:, 0] - solution.xs[:, 0]).max() > 1e-2  # [m], on the way
+    assert euler not in SolverSQP(walled()).solve().explain()  # the user chose these steps
 
 
 def test_a_reserve_at_single_knots_is_no_bound_between_them() -> None:

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import casadi as ca
 import numpy as np
+import pinocchio as pin
 import pytest
 from scipy.linalg import expm
 
 import trajopt
 from tests.support.constraints_that_hold import pendulum_problem
 from tests.support.unsolved import solution_of, solved
+from trajopt.analysis.step_errors import _in_world
 from trajopt.solution import SolverStatus
 from trajopt.solvers import SolverSQP
 from trajopt.types import Reals
@@ -195,3 +197,28 @@ def test_a_file_and_a_free_time_step_keep_the_advice(tmp_path: Path) -> None:
     assert loaded.description.step_error == solution.description.step_error
     assert "take shorter steps (dt), with more knots" in loaded.explain()
     assert "take more knots, with a smaller dt" in replace(solution, unknowns={"dt": np.array(0.25)}).explain()
+
+
+def test_a_body_that_spins_is_judged_in_world_axes() -> None:
+    """The velocity R v of a body whose turn deviates by δθ, against R exp(δθ) (v + δv); also where it is large."""
+    ball = trajopt.load_robot("solo12")
+    state, rng = trajopt.StateMultibody(ball), np.random.default_rng(0)
+    x, dx = state.rand(rng), 1e-5 * rng.normal(size=state.ndx)
+    y = state.integrate(x, dx)
+    sizes, turned = _in_world(state, x, dx)
+
+    def world(x: Reals) -> Reals:
+        R = pin.Quaternion(x[3:7]).matrix()
+        v = x[state.nq :]
+        return np.concatenate([x[:3], R @ v[:3], R @ v[3:6]])
+
+    expected = np.abs(world(y) - world(x))
+    rows = [*range(3), *range(state.nv, state.nv + 6)]
+    np.testing.assert_allclose(sizes[rows], expected, atol=1e-8)
+    assert np.flatnonzero(turned).tolist() == rows
+    others = [i for i in range(state.ndx) if i not in rows]
+    np.testing.assert_array_equal(sizes[others], np.abs(dx[others]))
+    drift = np.zeros(state.ndx)
+    drift[3:6] = x[state.nq + 3 : state.nq + 6]  # turned further about its axis, which changes no angular velocity
+    spinning, _ = _in_world(state, x, drift)
+    np.testing.assert_allclose(spinning[state.nv + 3 : state.nv + 6], 0.0, atol=1e-12)

@@ -4,6 +4,7 @@ Longer than a file should be: one short test for each thing that a picture shows
 """
 
 import dataclasses
+import io
 
 import numpy as np
 import pinocchio as pin
@@ -814,6 +815,15 @@ def test_the_ground_of_a_strip_is_drawn_once_and_the_robot_where_it_is(uphill):
              for label in axes.get_xticklabels()]  # fmt: skip
     way = solution.xs[knots, 0] - solution.xs[knots[0], 0]
     np.testing.assert_allclose(ticks - ticks[0], way, atol=1e-4)  # and a little of the sway
+    np.testing.assert_allclose(np.diff(ticks), np.mean(np.diff(ticks)), rtol=0.2)  # none is moved to another
+    (places,) = axes.child_axes
+    axes.figure.savefig(io.BytesIO())  # gives this axis its limits
+    shift = places.get_xlim()[0] - axes.get_xlim()[0]
+    feet = [foot for foot in legged_motion(solution).feet if foot.stands[knots[0]]]
+    seen = [foot.positions[knots[0]] - [0.0, *solution.xs[knots[0], 1:3]] for foot in feet]
+    drawn = [line.get_xdata()[0] + shift for line in hidden(axes, "_contact")[: len(feet)]]
+    np.testing.assert_allclose(drawn, [x + OBLIQUE * y for x, y, _ in seen], atol=1e-6)
+    assert axes.get_xlabel() == "time [s] of each picture, x [m] in the ground"
     for line in hidden(axes, "_contact"):
         x, z = line.get_xydata()[0]
         assert z in np.interp(x + np.array([-1e-6, 1e-6]), across, up) or np.interp(x, across, up) <= z + 1e-9

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
+import pinocchio as pin
 
 from trajopt.actions.integrated import IntegratedActionModelEuler
 from trajopt.analysis.within_steps import WithinSteps
 from trajopt.errors import TrajoptError
 from trajopt.shooting.inspection import controls
+from trajopt.states.base import StateAbstract
+from trajopt.states.state_multibody import StateMultibody
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -96,9 +100,9 @@ def step_error(solution: Solution, problem: ShootingProblem) -> StepError | None
     moves = np.array([state.difference_unchecked(*pair) for pair in itertools.pairwise(xs)])
     path = np.concatenate([np.zeros((1, state.ndx)), np.cumsum(moves, axis=0)])
     scales = shared_scales(np.ptp(path, axis=0), state.tangent_units)
-    missed = _propagated(within.at_knots.Fx, errors)
+    missed, turned = _in_world(state, xs[-1], _propagated(within.at_knots.Fx, errors))
     end = int((missed / scales).argmax())
-    name, unit = state.tangent_names[end], state.tangent_units[end]
+    name, unit = state.tangent_names[end] + (" in world axes" if turned[end] else ""), state.tangent_units[end]
     deviation, scale = float(missed[end]), float(scales[end])
     matters = deviation > max(MISSED * scale, SMALL)
     if matters and ratio < FIRST_ORDER:
@@ -141,13 +145,34 @@ def _corrected(problem: ShootingProblem, Fu: Reals, errors: Reals, us: Reals) ->
     return found.names[most], unit, deviation, scale
 
 
+def _in_world(state: StateAbstract, x: Reals, dx: Reals) -> tuple[Reals, npt.NDArray[np.bool_]]:
+    """Size of a deviation dx (ndx,) of a state x (nx,), and which of its entries are in world axes.
+
+    Positions and velocities of free-flyer joints are: in the axes of a body, the velocity R v of one that spins differs
+    by δθ × v because of its turn δθ alone.
+    """
+    dx, turned = dx.copy(), np.zeros(len(dx), dtype=np.bool_)
+    if isinstance(state, StateMultibody):
+        for joint in state.model.joints:
+            if joint.shortname() != "JointModelFreeFlyer":
+                continue
+            q, n = x[joint.idx_q : joint.idx_q + 7], state.nv + joint.idx_v
+            R, place = pin.Quaternion(q[3:] / np.linalg.norm(q[3:])).matrix(), slice(joint.idx_v, joint.idx_v + 3)
+            turn = dx[joint.idx_v + 3 : joint.idx_v + 6].copy()
+            for rows in (slice(n, n + 3), slice(n + 3, n + 6)):
+                v = x[state.nq - state.nv :][rows]
+                dx[rows], turned[rows] = R @ (dx[rows] + np.cross(turn, v)), True
+            dx[place], turned[place] = R @ dx[place], True
+    return np.abs(dx), turned
+
+
 def _propagated(Fx: Reals, errors: Reals) -> Reals:
-    """Size of the deviation at the end (ndx,), to first order."""
+    """Deviation at the end (ndx,), to first order."""
     dx = np.zeros(errors.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         for F, error in zip(Fx, errors):
             dx = F @ dx + error
-    return np.nan_to_num(np.abs(dx), nan=np.inf)
+    return np.nan_to_num(dx, nan=np.inf)
 
 
 def shared_scales(scale: Reals, units: list[str]) -> Reals:

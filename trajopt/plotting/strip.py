@@ -13,7 +13,7 @@ from trajopt.analysis.legs import LeggedMotion, is_free_body, legged_motion
 from trajopt.analysis.skeleton import Skeleton, skeleton_of
 from trajopt.checks import check_count
 from trajopt.plotting.ground import draw_ground, gap_to_ground, ground_level, sections_of
-from trajopt.plotting.pictures import FLOATS, airborne, apart, spread, with_peak
+from trajopt.plotting.pictures import FLOATS, Knots, airborne, apart, spread, with_peak
 from trajopt.plotting.projection import OBLIQUE, SideView, side_view
 from trajopt.plotting.style import GREEN, GREY, RAMP, RED, drawing, whole_figure
 from trajopt.types import Reals
@@ -57,12 +57,12 @@ def plot_strip(solution: Solution, frames: int = 6, *, figure: Figure | SubFigur
     They are seen from the robot's right, or from the front or behind if it moves sideways. One of them is at the knot
     with the largest force, others are moved to a foot in mid-swing near by. Each picture is to scale. On level ground
     it is centred on the robot's base, and the distance between two pictures has no meaning. On terrain and steps the
-    ground is drawn once, and the robot where it is, in fewer pictures where they would hide each other; if it flies,
-    each picture has the ground below the robot. The first flight is shown at its apex, and at lift-off and landing if
-    there is room in time. Points on the far side are shifted a little to the right, so that all legs are visible;
-    heights are true. Feet in contact are marked, with the force of the ground from below. Level ground is drawn at the
-    height of the feet at the start. Numbers give the height of feet in contact above (+) or below (-) it. Touch-downs
-    have no duration and are not shown.
+    ground is drawn once, with ticks along it, and the robot where it is, in fewer pictures where they would hide each
+    other, perhaps without the one of the largest force; if it flies, each picture has the ground below the robot. The
+    first flight is shown at its apex, and at lift-off and landing if there is room in time. Points on the far side are
+    shifted a little to the right, so that all legs are visible; heights are true. Feet in contact are marked, with the
+    force of the ground from below. Level ground is drawn at the height of the feet at the start. Numbers give the
+    height of feet in contact above (+) or below (-) it. Touch-downs have no duration and are not shown.
 
     Args:
         solution: Solution to draw; its problem has contacts.
@@ -95,11 +95,19 @@ def plot_strip(solution: Solution, frames: int = 6, *, figure: Figure | SubFigur
         axes.set_xticks(strip.places, labels=times)
         axes.tick_params(axis="x", length=0)
         axes.grid(False)
+        if strip.along is not None:
+            _draw_positions(axes, strip)
         seen = "" if strip.view.across == "forward" else f", seen from {strip.view.place}"
-        pictures = "" if strip.along is None else " of each picture"
+        pictures = "" if strip.along is None else f" of each picture, {_axis(strip)} [m] in the ground"
         axes.set(xlabel=motion.label + pictures + seen, ylabel="z [m]")
         _draw_legend(target, axes, strip)
         return whole_figure(target)
+
+
+def _axis(strip: _Strip) -> str:
+    """Name of the direction to the right: a world axis, or how the robot moves."""
+    exact = np.flatnonzero(strip.right > 1.0 - 1e-6)
+    return "xyz"[exact[0]] if len(exact) else strip.view.across
 
 
 def _lowered(labels: list[str], places: Reals) -> list[str]:
@@ -213,7 +221,7 @@ def _strip_of(solution: Solution, frames: int) -> _Strip:
     if uneven and not (motion.relief is not None and len(airborne(motion, timed))):
         base = skeleton.points[:, 1]
         way = np.column_stack([base @ (view.facing[0] + OBLIQUE * view.facing[1]), base[:, 2]])
-        knots, peak = with_peak(motion, timed, apart(way, timed, frames, _APART * width))
+        knots, peak = _clear_of_others(motion, way, timed, frames, _APART * width)
         places = way[knots, 0] - way[knots[0], 0]
     largest = max(float(np.linalg.norm(np.nan_to_num(foot.forces[knots]), axis=1).max()) for foot in motion.feet)
     return _Strip(
@@ -229,6 +237,26 @@ def _strip_of(solution: Solution, frames: int) -> _Strip:
         scale=tall * min(_WEIGHT / max(motion.weight, 1e-9), _LONGEST / max(largest, 1e-9)),
         sided=not is_free_body(solution),
     )
+
+
+def _clear_of_others(
+    motion: LeggedMotion, way: Reals, timed: Knots, frames: int, least: float
+) -> tuple[Knots, int | None]:
+    """Knots along a way (T + 1, 2), one at the largest force if all stay `least` [m] apart; and that one, or None."""
+    even = apart(way, timed, frames, least)
+    moved, peak = with_peak(motion, timed, even)
+    steps = np.linalg.norm(np.diff(way[moved], axis=0), axis=1)
+    if len(moved) == len(even) and np.min(steps, initial=np.inf) >= least:
+        return moved, peak
+    return even, peak if peak in even else None
+
+
+def _draw_positions(axes: Axes, strip: _Strip) -> None:
+    """Draws ticks along the ground that all pictures share, with the position of the robot's base in the world."""
+    start = strip.skeleton.points[strip.knots[0], 1] @ strip.right + strip.middle
+    ticks = axes.secondary_xaxis("bottom", functions=(lambda x: x + start, lambda x: x - start))
+    ticks.set_zorder(6)  # above the ground
+    ticks.tick_params(axis="x", direction="in", length=3, pad=-13, labelsize=7, color="#333333")
 
 
 def _draw_ground(axes: Axes, strip: _Strip) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from trajopt.actions.integrated import IntegratedActionModelEuler
 from trajopt.analysis.advice.constraints import by_violation
 from trajopt.analysis.basics import time_words
 from trajopt.analysis.between_knots import ViolatedBetween, may_have_stages
@@ -29,8 +30,20 @@ def smaller_steps(solution: Solution) -> list[str]:
     return [
         f"between knots {each.places}{time_words(solution, each.knot)} {each.title!r} is violated by "
         f"{each.size}: {_shorter(solution)}, or a larger margin{STAGES * each.stages}{wall * _is_wall(each)}"
+        f"{_of_euler(solution)}"
         for each in solution.description.between
     ]
+
+
+def _of_euler(solution: Solution) -> str:
+    """Further advice for Euler's steps of a length that the solver chose, as long ones as it could."""
+    euler = any(isinstance(model, IntegratedActionModelEuler) for model in solution.description.models[:-1])
+    if not (euler and _chosen(solution)):
+        return ""
+    return (
+        "; such steps of Euler's method may miss limits and goals besides, analysis.replay(solution, 20) shows by how "
+        "much: IntegratedActionModelRK4 is more accurate"
+    )
 
 
 def _violated_after_the_solve(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
