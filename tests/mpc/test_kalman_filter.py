@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import trajopt
 from tests.support.noisy_pole import NOISY, own_pole
 from trajopt import mpc, planar
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import ImmutableError, InvalidArgumentError
 from trajopt.types import Reals
 
 BEACONS = np.array([[0.0, 4.0], [5.0, -1.0], [4.0, 5.0]])  # [m]
@@ -104,3 +105,15 @@ def test_wrong_arguments_are_named(changed: dict[str, Any], message: str) -> Non
         own.update([1.0])
     with pytest.raises(InvalidArgumentError, match="u: expected"):
         own.predict(np.zeros(99))
+
+
+def test_a_copy_goes_on_alone() -> None:
+    own = mpc.KalmanFilter(linear_knot(), noise=0.1, measure=lambda x: x[:2], first=1.0)
+    own.update([1.0, 2.0])
+    other = copy.deepcopy(own)
+    np.testing.assert_array_equal(other.x, own.x)
+    np.testing.assert_array_equal(other.P, own.P)
+    other.update([3.0, 4.0])
+    assert not np.array_equal(other.x, own.x)
+    with pytest.raises(ImmutableError, match="no such attribute; did you mean"):
+        own.predict_ = 1  # type: ignore[attr-defined]

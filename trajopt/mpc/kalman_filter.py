@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.checks import as_numbers, check_array
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, function_raised, shown
+from trajopt.objects.immutable import Immutable
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.types import Reals
@@ -20,7 +22,7 @@ from trajopt.types import Reals
 SLIGHT = 1e-6  # change of a coordinate for a derivative of the measurement
 
 
-class KalmanFilter:
+class KalmanFilter(Immutable):
     """Extended Kalman filter of the state x with covariance P in tangent coordinates.
 
     `predict(u)` moves both by a knot of the model, x⁺ = f(x, u) and P⁺ = Fx P Fxᵀ + Fu V Fuᵀ + Q; `update(y)` corrects
@@ -49,6 +51,8 @@ class KalmanFilter:
     chapter 7.
     """
 
+    settable = ("x", "P")
+
     def __init__(
         self,
         model: ActionModelAbstract,
@@ -62,6 +66,8 @@ class KalmanFilter:
     ) -> None:
         if not isinstance(model, ActionModelAbstract):
             raise InvalidArgumentError(f"model: expected an action model, such as a knot, got {shown(model)}")
+        own = {"noise": noise, "process": process, "control_noise": control_noise, "first": first}
+        self._given: tuple[Any, dict[str, Any]] = model, {**own, "measure": measure, "angles": angles}
         if measure is not None and not callable(measure):
             raise InvalidArgumentError(f"measure: expected a function of the state (nx,), got {shown(measure)}")
         end = ActionModelTerminal(CostStack(model.state))
@@ -76,6 +82,10 @@ class KalmanFilter:
         if not np.all(self._R > 0.0):
             raise InvalidArgumentError(f"noise: expected deviations > 0, got {shown(noise)}")
         self.P = np.diag(self._first)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        model, own = self._given
+        return functools.partial(type(self), **own), (model,), {"x": self.x, "P": self.P}
 
     def reset(self, x0: npt.ArrayLike) -> None:
         """Begins anew at a state (nx,)."""
