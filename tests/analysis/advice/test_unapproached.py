@@ -82,3 +82,24 @@ def test_a_saddle_asks_for_another_guess() -> None:
 @pytest.mark.parametrize("name", ["pendulum", "cart-pole", "double-pendulum", "parking", "unicycle"])
 def test_ready_problems_approach_their_goals(name: str) -> None:
     assert advice(problems.load(name).solve()) == []
+
+
+def test_a_clock_is_no_goal() -> None:
+    """Its time, 3.58258 s in closed form, is the least; where the motion begins it is 0."""
+    state = trajopt.StateVector(2, names=["v", "t"], units=["m/s", "s"])
+
+    class Mass(trajopt.DifferentialActionModelSymbolic):
+        def xdot(self, x: SX, u: SX) -> SX:
+            return ca.vertcat(u[0], 1.0) / x[0]
+
+    force = trajopt.ResidualModelControl(state)
+    rows = trajopt.ConstraintStack(state).add("force", force, lower=-4.0, upper=4.0)
+    costs = trajopt.CostStack(state).add("effort", force, weight=1e-6)
+    clock = trajopt.ResidualModelSymbolic(state, lambda x: ca.sqrt(2.0 * x[1] + 1e-6))
+    speed = trajopt.ConstraintStack(state).add("end", trajopt.ResidualModelState(state, elements=["v"]), equals=2.0)
+    end = trajopt.ActionModelTerminal(trajopt.CostStack(state).add("time", clock, weight=1.0), constraints=speed)
+    knot = trajopt.IntegratedActionModelRK4(Mass(state, 1, costs, constraints=rows), dt=0.5)
+    solution = SolverSQP(trajopt.ShootingProblem([2.0, 0.0], [knot] * 40, end)).solve()
+    assert solution.converged
+    assert solution.xs[-1, 1] == pytest.approx(3.58258, abs=1e-3)
+    assert "hardly approached" not in solution.explain()

@@ -53,7 +53,7 @@ def unapproached(solution: Solution, constraints: Sequence[ConstraintRows]) -> l
         f"term {name!r} at the end is {there[name]:.4g}, and {stays[name][-1]:.4g} if the motion stays at its start: "
         f"its goal is hardly approached; {_cure(solution, constraints)}"
         for name in names
-        if there[name] > LEFT * stays[name][-1] > 0.0
+        if LEFT * stays[name][-1] < there[name] <= stays[name][-1]  # more is no goal, such as the time of a clock
     ]
 
 
