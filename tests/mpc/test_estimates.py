@@ -381,7 +381,7 @@ def test_estimates_of_noisy_states_have_true_deviations() -> None:
     rng, scores = np.random.default_rng(0), []
     for seed in range(12):
         true = {"mass": 0.3 * rng.uniform(0.85, 1.15), "length": 0.5 * rng.uniform(0.85, 1.15)}
-        log = mpc.simulate(controller, None, np.zeros(4), 3.0, noise=NOISY, model_error=true, seed=seed)
+        log = mpc.simulate(controller, None, np.zeros(4), 3.0, noise=2.0 * NOISY, model_error=true, seed=seed)
         ends = {name: log.estimated[name][-1] for name in true}
         scores.append([(value - true[name]) / deviation for name, (value, deviation) in ends.items()])
     assert np.sqrt(np.mean(np.square(scores), axis=0)).max() < 1.3

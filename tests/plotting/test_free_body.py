@@ -119,31 +119,6 @@ def test_obstacles_that_are_no_numbers_are_refused(dropped: trajopt.Solution) ->
         plot_summary(dropped, obstacles=casadi.SX.sym("x"))
 
 
-def test_a_block_that_a_finger_pushes_has_no_legs() -> None:
-    """The finger is on a rail; the free joint is that of the block, which carries no joint."""
-    builder = ArticulationBuilder()
-    builder.add_box(builder.add_link("block"), (0.1, 0.1, 0.1), density=400.0)
-    builder.add_free("world", "block")
-    builder.add_sphere(builder.add_link("finger", mass=0.5), 0.02, density=0.0)
-    builder.add_prismatic("world", "finger", axis="x", X_p=(0.0, 0.0, 0.05), effort=20.0)
-    robot = builder.build("push")
-    corners = [(x, y, -0.05) for x in (-0.05, 0.05) for y in (-0.05, 0.05)]
-    contacts = [MDPContact("block", corner, friction=0.3, name=f"corner{i}") for i, corner in enumerate(corners)]
-    face = trajopt.Box([0.1, 0.1, 0.1], frame="block")
-    contacts.append(MDPContact("finger", radius=0.02, surface=face, friction=0.2, name="tip"))
-    x0 = np.concatenate([[0.0, 0.0, 0.0495, 0.0, 0.0, 0.0, 1.0, -0.1], np.zeros(7)])
-    motion = Simulator(robot, contacts).rollout(x0, np.tile([0.0] * 6 + [1.5], (40, 1)), steps=40, dt=0.01).solution()
-    assert motion.xs[-1, 0] > 0.01
-    assert not is_legged(motion)
-    figure = plot_summary(motion)
-    words = " ".join(text.get_text() for text in figure.findobj(Text))
-    assert not re.search(r"\b(left|right|trunk|forward)\b", words)
-    assert f"moved {motion.xs[-1, 0]:+.3f} m along x, +0.000 m along y in 0.40 s" in figure.get_suptitle()
-    titles = [axes.get_title(loc="left") for axes in figure.axes if axes.get_ylabel() == "position [m]"]
-    assert titles == ["block_joint", "finger_joint"]
-    assert is_legged(trot())
-
-
 def thrown(sideways: float) -> trajopt.Solution:
     """A ball that is thrown against a wall at x = 0.6 m, falls to the floor and rolls."""
     builder = ArticulationBuilder()
@@ -221,3 +196,12 @@ def test_a_pushed_block_has_its_size_in_pictures(pushed: trajopt.Solution) -> No
         words = " ".join(text.get_text() for text in figure.findobj(Text))
         assert not re.search(r"\b(left|right|trunk|steps|feet|foot|forward)\b", words)
     assert "position [m]" in [axes.get_ylabel() for axes in plot_summary(pushed).axes]
+
+
+def test_a_pushed_block_is_told_along_axes(pushed: trajopt.Solution) -> None:
+    """Block and finger have panels of their own, and a robot that walks has legs as before."""
+    figure = plot_summary(pushed)
+    assert f"moved {pushed.xs[-1, 0]:+.3f} m along x, +0.000 m along y in 0.30 s" in figure.get_suptitle()
+    titles = [axes.get_title(loc="left") for axes in figure.axes if axes.get_ylabel() == "position [m]"]
+    assert titles == ["block_joint", "finger_joint"]
+    assert is_legged(trot())
