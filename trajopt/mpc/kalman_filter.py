@@ -112,7 +112,7 @@ class KalmanFilter(Immutable):
         else:
             error = check_array("y", y, self._R.shape) - self._seen(self.x)
             H = self._derivative()
-        error[self._angles] = np.remainder(error[self._angles] + np.pi, 2.0 * np.pi) - np.pi
+        self._wrap(error)
         gain = np.linalg.solve(H @ self.P @ H.T + np.diag(self._R), H @ self.P).T
         left = np.eye(len(self.P)) - gain @ H
         self.x = self._state.integrate_unchecked(self.x, gain @ error)
@@ -133,13 +133,17 @@ class KalmanFilter(Immutable):
             raise function_raised("measure", error) from error
         return np.atleast_1d(as_numbers("measure: result of the function", seen, "a vector"))
 
+    def _wrap(self, change: Reals) -> None:
+        """Turns the angles of a change (ny,) to at most half a turn, in place."""
+        change[self._angles] = np.remainder(change[self._angles] + np.pi, 2.0 * np.pi) - np.pi
+
     def _derivative(self) -> Reals:
         """Derivative of the measurement by the state (ny, ndx), by central differences."""
         H = np.empty((self._R.size, self._state.ndx))
         for j, d in enumerate(SLIGHT * np.eye(self._state.ndx)):
             after, before = (self._seen(self._state.integrate_unchecked(self.x, sign * d)) for sign in (1.0, -1.0))
             change = after - before
-            change[self._angles] = np.remainder(change[self._angles] + np.pi, 2.0 * np.pi) - np.pi
+            self._wrap(change)
             H[:, j] = change / (2.0 * SLIGHT)
         return H
 
