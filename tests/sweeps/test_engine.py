@@ -308,6 +308,7 @@ def test_other_processes_work_with_one_thread(
     assert told == threads
 
 
+@pytest.mark.slow
 def test_workers_that_are_killed_are_replaced(goals: Any, tmp_path: Path) -> None:
     options = {"owner": os.getpid(), "flag": str(tmp_path / "flag"), "times": 1}
     recipe = Recipe(problem="tests.sweeps.builders:killed", options=options)
@@ -379,6 +380,7 @@ def test_dask(goals: Any, tmp_path: Path) -> None:
     check(found, one_call(goals))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_workers_of_dask_that_are_killed_are_replaced(goals: Any, tmp_path: Path) -> None:
     """A nanny starts another worker, and the rows of the dead one are solved there."""
