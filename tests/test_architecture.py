@@ -127,7 +127,6 @@ def room_of(module: str) -> str:
     return module.split(".")[0]
 
 
-@pytest.mark.slow
 def test_rooms_import_one_way() -> None:
     wrong = []
     for module in modules():
@@ -271,7 +270,6 @@ def test_only_what_is_used_is_loaded() -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.slow
 def test_a_reach_loads_only_what_it_needs() -> None:
     """The command `trajopt solve` for an arm, from the robot's file to the report of the motion, quiet and not."""
     code = (
@@ -332,7 +330,6 @@ def test_every_module_is_packaged() -> None:
     assert not without, f"folders without __init__.py: {without}"
 
 
-@pytest.mark.slow
 def test_files_and_functions_are_short_or_say_why_not() -> None:
     offenders = [f"{file.relative_to(ROOT)}: {what}" for file in python_files() for what in _too_long(file)]
     assert not offenders, "\n".join(

@@ -370,7 +370,6 @@ def test_key_depends_on_expression_lanes_and_optimisation_level() -> None:
     assert len(set(keys)) == 8
 
 
-@pytest.mark.slow
 def test_several_processes_with_a_cold_cache(folder: Path) -> None:
     """All start at once, compile the same, and write the same files; a fourth one finds everything."""
     script = """

@@ -155,7 +155,6 @@ def test_reported_distance_is_that_of_the_tool(variant: str) -> None:
     assert distance < 5e-3
 
 
-@pytest.mark.slow
 def test_describe_agrees_with_load(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(walk_freely, "STAGE", 1)  # 300 iterations of its guess change neither name nor cost
     for name in problems.names():
@@ -277,7 +276,6 @@ def test_misuse(call: Any, error: type[Exception], message: str) -> None:
         call()
 
 
-@pytest.mark.slow
 def test_names_and_descriptions_load_and_compile_nothing() -> None:
     """Names and descriptions need no robot package and compile nothing."""
     code = """
@@ -292,7 +290,6 @@ assert compilations() == 0
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-@pytest.mark.slow
 def test_cases_that_need_no_robot_package() -> None:
     """The planar arms, and all families without a robot of example-robot-data, load where it is not installed."""
     code = """

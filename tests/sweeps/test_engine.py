@@ -308,7 +308,6 @@ def test_other_processes_work_with_one_thread(
     assert told == threads
 
 
-@pytest.mark.slow
 def test_workers_that_are_killed_are_replaced(goals: Any, tmp_path: Path) -> None:
     options = {"owner": os.getpid(), "flag": str(tmp_path / "flag"), "times": 1}
     recipe = Recipe(problem="tests.sweeps.builders:killed", options=options)
