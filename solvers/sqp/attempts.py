@@ -80,7 +80,7 @@ class Attempts:
         best: Best result of the attempts that have ended.
         paused: Result of an interrupted attempt, and its method.
         dead_ends: Results of attempts that have ended at stationary points of the violation.
-        mark: Iteration at which the largest error was last halved, and its value then.
+        mark: Iteration at which the largest error or the infeasibility was last halved, and their least values then.
         kind: Kind of the present attempt; empty for the first one.
         number: Its number, from 1 [-].
         units: Units at the guess.
@@ -91,7 +91,7 @@ class Attempts:
     best: Left | None = None
     paused: tuple[Left, MethodAbstract] | None = None
     dead_ends: list[Left] = field(default_factory=list)
-    mark: tuple[int, float] = (0, math.inf)
+    mark: tuple[int, float, float] = (0, math.inf, math.inf)
     kind: str = ""
     number: int = 1
     units: Units | None = None
@@ -132,16 +132,17 @@ class Attempts:
 
     def begin(self, iteration: int, kind: str) -> None:
         """Counts an attempt of a kind that begins after this iteration."""
-        self.mark, self.number, self.kind = (iteration, math.inf), self.number + 1, kind
+        self.mark, self.number, self.kind = (iteration, math.inf, math.inf), self.number + 1, kind
 
     def put_first(self, attempt: str) -> None:
         """Moves an attempt before the others that are still to be made."""
         self.pending.sort(key=lambda each: each != attempt)
 
-    def stalls(self, iteration: int, error: float, patience: int) -> bool:
-        """Whether the largest error has not been halved for `patience` iterations, all that HASTY attempts have."""
-        if error < LESS * self.mark[1] and self.kind not in HASTY:
-            self.mark = iteration, error
+    def stalls(self, iteration: int, error: float, infeasibility: float, patience: int) -> bool:
+        """Whether neither error nor infeasibility was halved for `patience` iterations, all that HASTY attempts have."""
+        halved = error < LESS * self.mark[1] or self.feasibility < infeasibility < LESS * self.mark[2]
+        if halved and self.kind not in HASTY:
+            self.mark = iteration, min(error, self.mark[1]), min(infeasibility, self.mark[2])
         return iteration - self.mark[0] >= patience
 
     def random_controls(self, us: Reals, sizes: Reals, rows: RowBounds) -> Reals:
