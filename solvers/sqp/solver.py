@@ -177,9 +177,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         """Whether there are rows, and the largest error does not fall."""
         infeasibility = max(run.gap, run.violation)
         error = max(infeasibility, run.complementarity, run.stationarity)
-        return work.evaluator.nc > 0 and run.attempts.stalls(
-            run.iterations, error, infeasibility, self.options.restart
-        )
+        return work.evaluator.nc > 0 and run.attempts.stalls(run.iterations, error, infeasibility, self.options.restart)
 
     def _take_lines(self, run: SQPProgress, work: Workspace, *, hands_over: bool) -> None:
         """Goes on with linear steps; rollouts may take over where gaps are closed."""
