@@ -27,13 +27,13 @@ from trajopt.types import Reals
 
 HARD = [
     *(("model", 0.2, 0.5, (0.5, 0.005)), ("model", 0.3, 1.5, (0.5, 0.005)), ("model", 0.1, 1.0, (0.5, 0.005))),
-    *(("mujoco", 0.3, 0.5, (0.5, 0.005)), ("mujoco", 0.2, 0.5, (0.0, 0.0)), ("mujoco", 0.3, 1.5, (0.5, 0.005))),
+    *(("mujoco", 0.3, 0.5, (0.5, 0.005)), ("mujoco", 0.2, 0.5, (0.0, 0.0)), ("mujoco", 0.2, 1.5, (0.5, 0.005))),
 ]
 
 
 @pytest.mark.parametrize(("plant", "pole", "cart", "damping"), HARD)
 def test_a_pole_of_unknown_mass_swings_up(plant: str, pole: float, cart: float, damping: Any) -> None:
-    """Within 6 s and balanced until 8 s, within the motor's 8 N; of all 36 of these plants, these are the hardest."""
+    """Within 6 s and balanced until 8 s, within the motor's 8 N: hard ones of 36 plants, of which two take 6.4 s."""
     if plant == "mujoco":
         pytest.importorskip("mujoco")
     case = loops.load("cart-pole-balance", plant=plant, pole_mass=pole, cart_mass=cart, damping=damping, pushes=())
@@ -362,7 +362,7 @@ def test_goals_are_places_and_no_velocities() -> None:
 def test_the_plant_does_not_follow_estimates(error: dict[str, Any]) -> None:
     """Not in a second loop, either; its length was that of the estimate, its mass 1.1 times it."""
     window = own_pole()
-    controller = mpc.MPCController(window, options=mpc.MPCOptions(dt=0.02, estimate={"mass": 0.03, "length": 0.05}))
+    controller = mpc.MPCController(window, options=mpc.MPCOptions(dt=0.02, estimate={"mass": 0.03, "length": 0.2}))
     knot = trajopt.IntegratedActionModelRK4(window.running[0].differential, dt=0.02)
     plant = trajopt.ShootingProblem(np.zeros(4), [knot], trajopt.CostStack(window.state))
     plant.set_parameter("mass", 0.33)
@@ -385,3 +385,20 @@ def test_estimates_of_noisy_states_have_true_deviations() -> None:
         ends = {name: log.estimated[name][-1] for name in true}
         scores.append([(value - true[name]) / deviation for name, (value, deviation) in ends.items()])
     assert np.sqrt(np.mean(np.square(scores), axis=0)).max() < 1.3
+
+
+@pytest.mark.parametrize("filtered", [True, False])
+def test_noise_does_not_move_estimates_of_a_pole_that_is_balanced(filtered: bool) -> None:
+    """A length that the swing-up told stays: 0.55 m, of 0.5 ± 0.05 m at first; nor does its deviation grow further."""
+    window = own_pole()
+    controller = mpc.MPCController(window, options=mpc.MPCOptions(dt=0.02, estimate={"mass": 0.03, "length": 0.05}))
+    noise = np.array([0.005, 0.01, 0.05, 0.05])
+    knot = trajopt.IntegratedActionModelRK4(window.running[0].differential, dt=0.02)
+    kalman = mpc.KalmanFilter(knot, noise=noise, process=[1e-3, 1e-3, 0.02, 0.05], first=1e-3) if filtered else None
+    log = mpc.simulate(
+        controller, None, np.zeros(4), 20.0, noise=noise, estimator=kalman, model_error={"length": 0.55}, seed=0
+    )
+    length, mass = log.estimated["length"][100:], log.estimated["mass"][100:]
+    np.testing.assert_allclose(length[:, 0], 0.55, rtol=0, atol=0.02)
+    assert length[:, 1].max() <= 0.05
+    assert mass[:, 1].max() <= 0.03
