@@ -30,10 +30,10 @@ DECLARE = 'declare one in the model, self.parameter("push", np.zeros(3), unit="N
 class Estimator:
     """Estimates θ = (parameters, disturbance d) of x⁺ = f(x, u + d; p) from successive measurements.
 
-    An extended Kalman filter: θ is a random walk, and each measured change x⁺ ⊖ f(x, u) is one observation. Directions of
-    θ of which measurements tell less than the walk forgets until the next one stay as they are: a pole that is balanced
-    says nothing of its length, and noise there must not move it. Deviations never exceed the first ones. Parameters
-    stay within three first deviations of the problem's values, and keep their sign: a mass stays positive.
+    An extended Kalman filter: θ is a random walk, and each measured change x⁺ ⊖ f(x, u) is one observation. Directions
+    of θ of which measurements tell less than the walk forgets until the next one stay as they are: a pole that is
+    balanced says nothing of its length, and noise there must not move it. Deviations never exceed the first ones.
+    Parameters stay within three first deviations of the problem's values, and keep their sign: a mass stays positive.
 
     Args:
         problem: The controller's problem, whose parameters are set.
