@@ -228,8 +228,5 @@ def excited(J: Reals, deviations: Reals, noise: Reals, least: float) -> tuple[Re
 
 def estimable(knot: OneKnot) -> list[str]:
     """Names of the parameters of a knot's dynamics; measurements tell nothing of those of costs and constraints."""
-    model = knot.model
-    others = {"dt", *model.constraints.parameters(model.stage_nu)}
-    others |= {name for term in model.model_parts.terms for name in term.parameters(model.stage_nu)}
-    own = [(name, each) for name, each in knot.layout.parameters.items() if name not in others]
+    own = [(name, knot.layout.parameters[name]) for name in knot.model.dynamics_parameters if name != "dt"]
     return [name for name, each in own if each.size == 1 or each.convert is None]
