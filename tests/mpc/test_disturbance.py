@@ -28,9 +28,7 @@ def slider():
 
 
 def test_a_plant_has_no_costs_and_constraints(slider):
-    with pytest.raises(
-        InvalidArgumentError, match=r"got 'goal\.weight', of a cost or a constraint.*known: mass, damping"
-    ):
+    with pytest.raises(InvalidArgumentError, match=r"of a cost or a constraint.*known: mass, damping"):
         mpc.simulate(slider, None, X0, 1.0, model_error={"goal.weight": 1.0})
 
 
