@@ -12,7 +12,7 @@ from trajopt.analysis.flight import flight_words
 from trajopt.analysis.gaps import no_motion
 from trajopt.analysis.legs import LeggedMotion, floats_with_contacts, is_free_body, legged_motion
 from trajopt.analysis.limits import limits_report
-from trajopt.analysis.moved import moved_words
+from trajopt.analysis.moved import moved_words, speed_words
 from trajopt.analysis.reached import friction_words, reached, reached_words
 from trajopt.checks import check_positive
 
@@ -37,6 +37,7 @@ def motion_report(solution: Solution, mu: float | None = None) -> dict[str, str]
     nothing = no_motion(solution)
     words = {"motion": nothing} if nothing else {}
     words |= {"moved": moved_words(solution, motion)} if floats else {}
+    words |= speed_words(solution, motion) if floats else {}
     words |= reached_words(reached(solution, motion))
     words |= {} if nothing else flight_words(solution, motion)
     words |= {"base": f"{height.min():.3f} to {height.max():.3f} m high"} if floats else {}

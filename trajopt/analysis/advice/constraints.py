@@ -110,7 +110,7 @@ def beyond_or_at(rows: ConstraintRows) -> npt.NDArray[np.bool_]:
     return rows.active & rows.enforced & ~rows.equations
 
 
-def held_back(rows: ConstraintRows, least: npt.ArrayLike = HELD) -> npt.NDArray[np.bool_]:
+def held_back(rows: ConstraintRows, least: Reals | float = HELD) -> npt.NDArray[np.bool_]:
     """Rows that are at a bound, and not beyond it by more than a least violation, one number or (n,)."""
     return beyond_or_at(rows) & (rows.violations <= least)
 

@@ -54,7 +54,7 @@ from trajopt.analysis.basics import time_words as knot_time
 from trajopt.analysis.constraints import named_rows
 from trajopt.analysis.flight import flight_words
 from trajopt.analysis.gaps import infeasibility, no_motion
-from trajopt.analysis.moved import fallen_words, moved_words
+from trajopt.analysis.moved import fallen_words, moved_words, speed_words
 from trajopt.analysis.reached import friction_words, low_words, sunk_words
 from trajopt.analysis.report import tipping_words, tips
 from trajopt.solution.batch import ERROR
@@ -202,7 +202,7 @@ def _gait(solution: Solution) -> list[str]:
         return []
     motion = legged_motion(solution)
     lines = [f"  moved: {moved_words(solution, motion)}"]
-    words = {**reached_words(rows), **flight_words(solution, motion)}
+    words = {**speed_words(solution, motion), **reached_words(rows), **flight_words(solution, motion)}
     lines += [f"  {name}: {text}" for name, text in words.items()]
     coefficients = np.concatenate([foot.mu[np.isfinite(foot.mu)] for foot in motion.feet])
     limit = f" (mu = {coefficients.min():g})" if len(coefficients) else ""
