@@ -90,13 +90,34 @@ def test_the_usual_feedback_is_that_of_the_motion() -> None:
 
 @pytest.mark.parametrize("name", GAITS[1:])
 def test_walks_fall_without_feedback(name: str) -> None:
+    """With MuJoCo's default friction, on which standing feet creep."""
     plan = planned(name)
-    motion = replay(plan, plant="mujoco", feedback="open")
+    plant = replays.in_mujoco(plan)
+    plant.model.opt.impratio = 1.0
+    motion = replay(plan, plant=plant, feedback="open")
     assert heights(motion).min() < 0.8 * heights(plan).min()
     assert re.search("; (fell|tipped over), the base ends ", motion_report(motion)["moved"])
     text = motion.explain()
     assert "-> the robot fell, so lines about feet, limits and goals are those of the fall" in text
     assert "GaitOptions(foot" not in text
+
+
+def test_feet_that_stand_within_their_cones_stand_in_mujoco() -> None:
+    """Go2 crouches at rest, its feet at 0.3 of their normal force: they crept by 50 mm in 3 s, and nothing said so."""
+    robot = trajopt.load_robot("go2")
+    feet = [f"{leg}_foot" for leg in ("FL", "FR", "RL", "RR")]
+    stance = gaits.Stance.of(robot, feet)
+    stand = gaits.Phase(name="stand", knots=51, stance=tuple(feet), com=stance.com)
+    schedule = gaits.ContactSchedule(start=stance, phases=(stand,), dt=0.02)
+    problem = gaits.gait_problem(robot, schedule, options=gaits.GaitOptions(mu=0.6), limits=gaits.GaitLimits(rest=True))
+    plan = SolverSQP(problem).solve(*gaits.gait_guess(problem, schedule))
+    assert plan.converged
+    motion = replay(plan, plant="mujoco")
+    legs = legged_motion(motion)
+    assert max(map(legs.slip, legs.feet)) < 3e-3
+    (line,) = [each for each in motion.explain().splitlines() if each.startswith("  slip: ")]
+    assert line == f"  slip: {motion_report(motion)['slip']}"
+    assert "  slip: " not in plan.explain()
 
 
 def test_a_replay_that_misses_its_goal_needs_feedback_and_no_more_time() -> None:

@@ -79,8 +79,9 @@ def replay(
     Args:
         solution: The solution.
         substeps: Number of steps per knot, >= 1 [-]; a plant with a usual step takes at least as small steps.
-        plant: "mujoco" for the robot in MuJoCo, with the contacts and the terrain of the solution; a MuJoCoPlant, a
-            Simulator, another action model, or a function (x, u, dt) -> x_next.
+        plant: "mujoco" for the robot in MuJoCo, with the contacts and the terrain of the solution, where feet stand if
+            their forces are within their cones, see MuJoCoPlant; a MuJoCoPlant, a Simulator, another action model, or a
+            function (x, u, dt) -> x_next.
         feedback: Kind of feedback: "gains" of the solver, "springs", "gains+springs" or "open"; or a Feedback. By
             default that of a gait in a plant is "gains+springs" if its motors have limits, on terrain "springs"; others
             in a plant have "gains". Without a plant it is "gains" or "open", whichever ends nearer to the plan: where
@@ -249,12 +250,16 @@ def _in_plant(solution: Solution, plant: Any, policy: Feedback, count: int, x0: 
 
 
 def _end_words(plan: Solution, x: Reals) -> str:
-    """Text for the largest difference of the last state x (nx,) of a replay from that of the plan."""
-    state, path = problem_of(plan).state, _path(plan)
+    """Text for the largest difference in each unit of the last state x (nx,) of a replay from that of the plan."""
+    state, units = problem_of(plan).state, problem_of(plan).state.tangent_units
     missed = np.abs(state.difference_unchecked(plan.xs[-1], x))
-    worst = int((missed / shared_scales(np.ptp(path, axis=0), state.tangent_units)).argmax())
-    unit = state.tangent_units[worst].replace("-", "")
-    return f"ends {missed[worst]:.2g}{f' {unit}'.rstrip()} from the plan in {state.tangent_names[worst]}"
+    shares = missed / shared_scales(np.ptp(_path(plan), axis=0), units)
+    words = []
+    for unit in dict.fromkeys(units):
+        worst = max((i for i, own in enumerate(units) if own == unit), key=lambda i: shares[i])
+        distance = f"{missed[worst]:.2g} {unit}".removesuffix(" -")
+        words.append(f"{distance}{'' if words else ' from the plan'} in {state.tangent_names[worst]}")
+    return f"ends {', '.join(words)}"
 
 
 def _path(solution: Solution) -> Reals:

@@ -56,7 +56,7 @@ from trajopt.analysis.flight import flight_words
 from trajopt.analysis.gaps import infeasibility, no_motion
 from trajopt.analysis.moved import fallen_words, moved_words, speed_words
 from trajopt.analysis.reached import friction_words, low_words, sunk_words
-from trajopt.analysis.report import tipping_words, tips
+from trajopt.analysis.report import slip_words, tipping_words, tips
 from trajopt.solution.batch import ERROR
 from trajopt.solution.record import SolverStatus
 from trajopt.solution.seconds import time_words
@@ -204,6 +204,7 @@ def _gait(solution: Solution) -> list[str]:
     lines = [f"  moved: {moved_words(solution, motion)}"]
     words = {**speed_words(solution, motion), **reached_words(rows), **flight_words(solution, motion)}
     lines += [f"  {name}: {text}" for name, text in words.items()]
+    lines += [f"  slip: {slip_words(solution, motion)}"] if motion.measured else []
     coefficients = np.concatenate([foot.mu[np.isfinite(foot.mu)] for foot in motion.feet])
     limit = f" (mu = {coefficients.min():g})" if len(coefficients) else ""
     lines.append(f"  friction: {friction_words(motion)}{limit}")

@@ -25,6 +25,7 @@ SIDE = "50 50 1"  # half sides and thickness of planes in pictures [m]
 FLOOR: Solid = ("plane", SIDE, "0 0 0", "1 0 0 0")  # z = 0
 
 LEAST = "1e-14"  # mass and moments of bodies without any, of which MuJoCo refuses moving ones [kg, kg m²]
+IMPEDANCE = "100"  # of friction to that of normal forces: at 1, MuJoCo's default, a foot creeps by 17 mm a second [-]
 POINT = 1e-4  # radius of contact points [m]
 GROUNDS = 31  # largest number of surfaces: MuJoCo has that many groups of what may touch
 
@@ -76,7 +77,7 @@ def mjcf_of(
     model = robot.model
     root = ET.Element("mujoco", model=robot.name)
     _add(root, "compiler", angle="radian", autolimits="true", boundmass=LEAST, boundinertia=LEAST)
-    how = {"cone": "elliptic", "integrator": "implicitfast"}
+    how = {"cone": "elliptic", "impratio": IMPEDANCE, "integrator": "implicitfast"}
     _add(root, "option", timestep=_text(dt), gravity=_text(model.gravity.linear), **how)
     world = _add(root, "worldbody")
     bodies = {0: world}
