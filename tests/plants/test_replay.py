@@ -336,6 +336,46 @@ def test_a_model_as_plant_keeps_the_forces_of_its_contacts() -> None:
     assert set(motion.measured) == {"notes"}  # and no forces
 
 
+def thrown() -> Solution:
+    """A pendulum of two links swings by torques, and lets go of 0.5 kg in the middle."""
+    robot = trajopt.load_robot("double_pendulum")
+    robot = robot.with_payload(robot.frame_names[-1], 0.5).with_parameters("payload.mass")
+    state = trajopt.StateMultibody(robot)
+    motors = trajopt.ActuationModelFull(state)
+    costs = trajopt.CostStack(state)
+    knot = trajopt.IntegratedActionModelRK4(trajopt.DifferentialActionModelFreeFwdDynamics(state, motors, costs), 0.01)
+    problem = trajopt.ShootingProblem(state.zero(), [knot] * 20, costs)
+    problem.set_parameter("robot.payload.mass", 1e-6, knots=range(10, 20))
+    us = np.full((20, 2), 0.3)
+    return solution_of(problem, problem.rollout(us), us)
+
+
+def test_a_payload_that_is_let_go_is_gone_in_mujoco_too() -> None:
+    """The end is that of two plants in turn, and of the models; before, the ball stayed in the hand."""
+    plan = thrown()
+    plant = replays.in_mujoco(plan)
+    motion = replay(plan, plant=plant, feedback="open")
+    held, bare = plan.robot, plan.robot.with_values({"payload.mass": 1e-6})
+    x = plan.xs[0]
+    for robot in (held, bare):
+        own = MuJoCoPlant(robot)
+        for _ in range(100):
+            x = own.step(x, plan.us[0], 1e-3)
+    np.testing.assert_allclose(motion.xs[-1], x, atol=1e-9)
+    np.testing.assert_allclose(motion.xs[-1], plan.xs[-1], atol=0.3)
+    kept = replay(plan, plant=lambda x, u, dt: plant.step(x, u, dt), feedback="open")
+    assert np.abs(kept.xs[-1] - plan.xs[-1]).max() > 10.0
+    np.testing.assert_array_equal(plant.model.body_mass, MuJoCoPlant(held).model.body_mass)  # as it was
+
+
+def test_a_plant_that_keeps_its_masses_is_said_to() -> None:
+    plan = thrown()
+    words = "  the plant keeps its own masses: robot.payload.mass of the knots left out"
+    assert words in replay(plan, plant=Simulator(plan.robot), feedback="open").explain().splitlines()
+    assert "its own masses" not in replay(plan, plant="mujoco", feedback="open").explain()
+    assert "its own masses" not in replay(plan, feedback="open").explain()
+
+
 def test_feet_have_the_friction_of_their_cones() -> None:
     """A plan for ice ran on a rough floor, and its feet used .645 of their normal force."""
     robot = trajopt.load_robot("go2")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -116,12 +117,25 @@ def _add_joints(body: ET.Element, model: pin.Model, i: int, plan: JointPlan, joi
 
 
 def _add_inertia(body: ET.Element, inertia: pin.Inertia) -> None:
+    moments, axes = _principal(inertia)
+    place = {"pos": _text(inertia.lever), "quat": _quaternion(axes)}
+    _add(body, "inertial", mass=_text(inertia.mass), diaginertia=_text(moments), **place)
+
+
+def set_inertia(model: Any, body: str, inertia: pin.Inertia) -> None:
+    """Gives a body of MuJoCo's model another inertia; `mj_setConst` is to follow."""
+    own, least = model.body(body), float(LEAST)
+    moments, axes = _principal(inertia)
+    own.mass[:], own.inertia[:] = max(inertia.mass, least), np.maximum(moments, least)
+    own.ipos[:], own.iquat[:] = inertia.lever, pin.Quaternion(axes).coeffs()[WXYZ]
+
+
+def _principal(inertia: pin.Inertia) -> tuple[Reals, Reals]:
+    """Principal moments (3,) [kg m²], >= 0, and their axes (3, 3), a rotation."""
     moments, axes = np.linalg.eigh(inertia.inertia)
     if np.linalg.det(axes) < 0.0:
         axes[:, 0] *= -1.0
-    moments = np.maximum(moments, 0.0)
-    place = {"pos": _text(inertia.lever), "quat": _quaternion(axes)}
-    _add(body, "inertial", mass=_text(inertia.mass), diaginertia=_text(moments), **place)
+    return np.maximum(moments, 0.0), axes
 
 
 def _add_geometry(
