@@ -25,6 +25,7 @@ from trajopt.plotting.sensed import Sensed
 from trajopt.plotting.solids import around_solids, draw_solids, held_paths, without_released
 from trajopt.plotting.style import GREY, RED, drawing, time_ramp, whole_figure
 from trajopt.plotting.walls import draw_walls, near_walls, wall_points
+from trajopt.robots.frame_index import frame_index
 from trajopt.robots.scene import ObstaclesLike
 from trajopt.types import Reals
 
@@ -185,7 +186,7 @@ def _parts(
     for name in names:
         if name not in frame_names:
             raise unknown_name("frame", name, frame_names)
-    tracked = [frame_names.index(name) for name in names]
+    tracked = [frame_index(model, name) for name in names]
     skeleton, paths = skeleton_of(model, solution.xs[:, : model.nq], tracked, shapes)
     if solution.robot is not None:
         skeleton, paths = without_released(skeleton, solution), held_paths(solution, names, paths)
