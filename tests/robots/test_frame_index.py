@@ -32,10 +32,8 @@ def test_a_name_that_a_joint_and_a_link_share_is_that_of_the_link_everywhere() -
 
 def test_other_frames_of_one_name_have_one_placement() -> None:
     model = planar_arm()
-    model.addFrame(pin.Frame("tool", 1, 0, pin.SE3.Identity(), pin.FrameType.OP_FRAME))
+    model.addFrame(pin.Frame("tool", 1, 0, pin.SE3.Identity(), pin.FrameType.SENSOR))
     robot = Robot(model)
     for find in (robot.frame_id, functools.partial(frame_index, robot.model)):
-        with pytest.raises(
-            InvalidArgumentError, match=r"frame 'tool': expected one placement, got frames \[\d+, \d+\]"
-        ):
+        with pytest.raises(InvalidArgumentError, match="frame 'tool': expected one placement, got frames"):
             find("tool")
