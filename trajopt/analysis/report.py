@@ -1,4 +1,4 @@
-"""Report of a legged motion: targets, slip, forces, margins against sliding and tipping, limits."""
+"""Report of a legged motion: targets, balance, slip, forces, margins against sliding and tipping, limits."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trajopt.analysis.balance import balance_words
 from trajopt.analysis.basics import time_words
 from trajopt.analysis.feet import STEEP
 from trajopt.analysis.flight import flight_words
@@ -44,6 +45,7 @@ def motion_report(solution: Solution, mu: float | None = None) -> dict[str, str]
     words |= {} if nothing else flight_words(solution, motion)
     words |= {"base": f"{height.min():.3f} to {height.max():.3f} m high"} if floats else {}
     support = "contact" if is_free_body(solution) else "foot"
+    words |= balance_words(solution, motion) if floats else {}
     words["slip"] = slip_words(solution, motion)
     loads = {foot.name: float(np.max(foot.normal_forces, initial=0.0, where=foot.stands)) for foot in motion.feet}
     peak = max(loads, key=loads.__getitem__)

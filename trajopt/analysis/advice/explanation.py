@@ -49,6 +49,7 @@ from trajopt.analysis.advice.terminal_gains import terminal_gains
 from trajopt.analysis.advice.unapproached import unapproached
 from trajopt.analysis.advice.unknowns import bounds_of_failure, unknown_lines
 from trajopt.analysis.advice.untouched import untouched
+from trajopt.analysis.balance import balance_words
 from trajopt.analysis.basics import control_name
 from trajopt.analysis.basics import time_words as knot_time
 from trajopt.analysis.constraints import named_rows
@@ -203,6 +204,7 @@ def _gait(solution: Solution) -> list[str]:
     motion = legged_motion(solution)
     lines = [f"  moved: {moved_words(solution, motion)}"]
     words = {**speed_words(solution, motion), **reached_words(rows), **flight_words(solution, motion)}
+    words |= balance_words(solution, motion)
     lines += [f"  {name}: {text}" for name, text in words.items()]
     lines += [f"  slip: {slip_words(solution, motion)}"] if motion.measured else []
     coefficients = np.concatenate([foot.mu[np.isfinite(foot.mu)] for foot in motion.feet])
