@@ -47,6 +47,9 @@ def test_a_single_cycle_has_its_mean_speed_and_a_stand_has_none() -> None:
     assert once.speed == pytest.approx(0.3 / once.duration)
     stand = ContactSchedule(start=FOUR, phases=gaits.Phase(name="stand", knots=5, stance=tuple(PLACES)), dt=0.02)
     assert stand.speed == 0.0
+    step = gaits.Swing("lf", (0.3, 0.1, 0.0), height=0.1)
+    paw = gaits.Phase(name="paw", knots=9, stance=("rf", "lh", "rh"), swings=(step,))
+    assert stand.append(paw).speed == 0.0  # no gait
     assert "m/s" not in str(stand)
 
 

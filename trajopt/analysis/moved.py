@@ -98,7 +98,8 @@ def speed_words(solution: Solution, motion: LeggedMotion) -> dict[str, str]:
 
     It is the length of its way between the landings of the foot that lands last, divided by the time from the first to
     the last of them: whole strides, without the half step of the beginning and the rest at the end. If this foot lands
-    once, it is that from the first to the last knot. The result is empty for a motion on the spot, and without times.
+    once, it is that from the first to the last knot. The result is empty for a motion on the spot, without times, and
+    if a foot does not step.
 
     Args:
         solution: The solution.
@@ -107,7 +108,9 @@ def speed_words(solution: Solution, motion: LeggedMotion) -> dict[str, str]:
     if solution.times is None or is_free_body(solution):
         return {}
     landings = [[knot for knot in motion.landings(foot) if knot] for foot in motion.feet if foot.on_floor]
-    knots = max(filter(None, landings), key=lambda each: each[-1], default=[])
+    if not landings or not all(landings):
+        return {}
+    knots = max(landings, key=lambda each: each[-1])
     over = "from stride to stride" if len(knots) > 1 else "on average"
     knots = knots if len(knots) > 1 else [0, -1]
     way = float(np.sum(np.linalg.norm(np.diff(motion.com[knots, :2], axis=0), axis=1)))

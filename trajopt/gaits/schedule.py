@@ -134,7 +134,7 @@ class ContactSchedule:
         """Speed of the middle of the feet over the ground [m/s].
 
         It is the way between the landings of the foot that lands last, over the time from the first to the last one:
-        whole strides. If this foot lands once, it is the mean over the schedule.
+        whole strides. If this foot lands once, it is the mean over the schedule; 0 if a foot does not step.
         """
         return mean_speed(self)
 

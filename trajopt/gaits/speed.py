@@ -20,7 +20,9 @@ def mean_speed(schedule: ContactSchedule) -> float:
     for i, phase in enumerate(schedule.phases):
         for swing in phase.swings:
             landings[swing.foot].append(i)
-    phases = max(filter(None, landings.values()), key=lambda each: each[-1], default=[])
+    if not all(landings.values()):
+        return 0.0
+    phases = max(landings.values(), key=lambda each: each[-1])
     if len(phases) < 2:
         way, time = [centres[0], centres[-1]], schedule.duration
     else:
