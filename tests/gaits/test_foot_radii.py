@@ -52,6 +52,7 @@ def test_a_robot_in_code_has_no_balls() -> None:
     assert foot_ball(trajopt.load_robot("small-quadruped"), "lf_foot") is None
 
 
+@pytest.mark.slow
 def test_anymal_c_has_capsules_around_its_legs_and_base_on_terrain() -> None:
     """Its links and joints share names, so that link LF_HFE, a part of the hip, was no one frame."""
     robot, feet = trajopt.load_robot("anymal_c"), LEGGED_ROBOTS["anymal_c"].feet
