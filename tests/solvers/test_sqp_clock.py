@@ -53,6 +53,15 @@ def test_a_clock_that_stands_still_in_the_guess_misleads_no_solve(speed: float, 
     assert solution.xs[-1, 3] == pytest.approx(time, abs=1e-5)
 
 
+@pytest.mark.parametrize(("speed", "time"), [(10, 3.793785), (16, 3.520320)])
+def test_a_friction_circle_at_rest_is_no_steep_wall(speed: float, time: float) -> None:
+    # its gradient is 0 there, so multipliers of 1 / size began at 1000 typical costs, and no interior-point step was long
+    solution = SolverSQP(_corner(speed, limited=True)).solve()
+    assert solution.converged
+    assert solution.iterations < 100
+    assert solution.xs[-1, 3] == pytest.approx(time, abs=1e-5)
+
+
 def test_controls_without_cost_and_limits_break_no_units() -> None:
     # the first program of a random attempt is singular to the last bit, which raised numpy's LinAlgError
     assert SolverSQP(_corner(15.0, limited=False)).solve().status is not None
