@@ -55,7 +55,7 @@ def test_a_clock_that_stands_still_in_the_guess_misleads_no_solve(speed: float, 
 
 @pytest.mark.parametrize(("speed", "time"), [(10, 3.793785), (16, 3.520320)])
 def test_a_friction_circle_at_rest_is_no_steep_wall(speed: float, time: float) -> None:
-    # its gradient is 0 there, so multipliers of 1 / size began at 1000 typical costs, and no interior-point step was long
+    # its gradient is 0 there, so multipliers of 1 / size cost 1000 times the typical step
     solution = SolverSQP(_corner(speed, limited=True)).solve()
     assert solution.converged
     assert solution.iterations < 100
