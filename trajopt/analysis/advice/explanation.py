@@ -37,6 +37,7 @@ from trajopt.analysis.advice.facts import (
     other_solvers,
 )
 from trajopt.analysis.advice.in_the_way import in_the_way
+from trajopt.analysis.advice.large_gains import large_gains
 from trajopt.analysis.advice.long_steps import advice_on_steps, smaller_steps
 from trajopt.analysis.advice.missed_goals import REPLAY, distances_left, headline, misses
 from trajopt.analysis.advice.one_knot import one_knot
@@ -45,7 +46,6 @@ from trajopt.analysis.advice.relaxation import opposed, softening
 from trajopt.analysis.advice.resting import cannot_rest
 from trajopt.analysis.advice.singular_goals import singular_goals
 from trajopt.analysis.advice.stationary import stationary
-from trajopt.analysis.advice.terminal_gains import terminal_gains
 from trajopt.analysis.advice.unapproached import unapproached
 from trajopt.analysis.advice.unknowns import bounds_of_failure, unknown_lines
 from trajopt.analysis.advice.untouched import untouched
@@ -98,7 +98,7 @@ def explain(solution: Solution) -> str:
         lines += [f"  {words}" for words in distances_left(solution)]
     if solution.problem is not None:
         lines += _optimality(solution)
-    lines += terminal_gains(solution, constraints)
+    lines += large_gains(solution, constraints)
     lines += [] if nothing else _gait(solution)
     over = exceeded(solution)
     lines += limit_lines(over)
