@@ -26,6 +26,7 @@ _UP, _DOWN, _DEPTH = np.array([(0.0, 0.3), (0.35, 0.6)]), np.array([(0.2, 0.1), 
 difference in height; and how deep it crouches, relative to its height [-]. The first values are for legs that stand
 bent, the second ones for straight legs, whose joints would have to turn too fast for the speed of a push. Legs that are
 still folded when they land on a platform need less speed."""
+_DEEPEST = 0.5  # depth of a crouch between places of equal height, at most, relative to the height [-]
 _BENT, _STRAIGHT = 0.65, 0.75
 """Height of the centre of mass relative to the length of the stance, for legs that count as bent and straight [-]. B1,
 A1, ANYmal and Solo12 stand at 0.49 to 0.65, Go2 at 0.76."""
@@ -65,10 +66,13 @@ class Leap:
         down = up - GRAVITY * time
         depth = float(np.dot((1 - straight, straight), _DEPTH)) * standing
         level, after = abs(self.by[2]) < _LEVEL, AFTER[::-1]
-        if level:
-            push, brake = (_Push.slow(self.knots, knots, self.dt) for knots in (ground, landed))
+        deepest = _DEEPEST * standing
+        slow = level and self.height / 2 <= deepest and 3 * self.knots / 4 <= min(ground, landed)
+        if slow:
+            push, brake = (_Push.slow(up, self.knots, knots, self.dt) for knots in (ground, landed))
             after = ("rise", "landed", "brake")
         else:
+            depth = deepest if level else depth
             push, brake = _Push.to(up, low, depth, ground, self.dt), _Push.to(-down, deep, depth, landed, self.dt)
         gains = [ground * self.dt, landed * self.dt] if level else [push.time, brake.time]
         ahead = self.by[:2] / (time + sum(gains) / 2)
@@ -135,6 +139,7 @@ class _Push:
         crouches: Number of knots of the crouch [-].
         pushes: Number of knots of the push [-].
         turn: Downward speed at the end of the crouch [m/s].
+        speed: Upward speed at the end of the push [m/s].
         time: Duration of the push [s].
     """
 
@@ -142,13 +147,14 @@ class _Push:
     crouches: int
     pushes: int
     turn: float
+    speed: float
     time: float
 
     @classmethod
-    def slow(cls, flight: int, knots: int, dt: float) -> Self:
+    def slow(cls, speed: float, flight: int, knots: int, dt: float) -> Self:
         """Plans a crouch to rest, and a push with 2 g for a quarter of a flight of `flight` knots."""
         pushes = min(max(1, round(flight / 4)), knots)
-        return cls(waits=0, crouches=knots - pushes, pushes=pushes, turn=0.0, time=pushes * dt)
+        return cls(waits=0, crouches=knots - pushes, pushes=pushes, turn=0.0, speed=speed, time=pushes * dt)
 
     @classmethod
     def to(cls, speed: float, rise: float, depth: float, knots: int, dt: float) -> Self:
@@ -165,21 +171,21 @@ class _Push:
             knots: Number of knots [-].
             dt: Time step [s].
         """
+        if speed <= 0:
+            return cls.slow(speed, 0, knots, dt)
         push = max(_PUSH, speed**2 / (2 * max(depth + rise, 0.1 * depth)))
         fall = np.sqrt(max(speed**2 / push - 2 * rise, 0.0) / (1 / _FALL + 1 / push)) / _FALL
         least = fall + (_FALL * fall + speed) / push
         time = min(least, knots * dt)
-        if time < least:
-            fall = (speed * time - 2 * rise) / (speed + _FALL * time)
-            push = (speed + _FALL * fall) / max(time - fall, 1e-9)
-        if speed <= 0 or (time < least and push > _MOST):
-            pushes = min(max(1, round(speed / (_PUSH * dt))), knots)
-            return cls(waits=0, crouches=knots - pushes, pushes=pushes, turn=0.0, time=pushes * dt)
+        shorter = (speed * time - 2 * rise) / (speed + _FALL * time)
+        if time < least and (speed + _FALL * shorter) <= _MOST * (time - shorter):
+            fall, least = shorter, time
+        faster = least / time
         total = min(max(round(time / dt), 2), knots)
-        crouches = min(max(round(fall / dt), 1), total - 1)
+        crouches = min(max(round(fall / faster / dt), 1), total - 1)
         pushes = total - crouches
-        turn = (speed * pushes - 2 * rise / dt) / total
-        return cls(waits=knots - total, crouches=crouches, pushes=pushes, turn=turn, time=pushes * dt)
+        turn = (faster * speed * pushes - 2 * rise / dt) / total
+        return cls(waits=knots - total, crouches=crouches, pushes=pushes, turn=turn, speed=faster * speed, time=pushes * dt)
 
     def rows(
         self, names: tuple[str, ...], start: Reals, end: Reals, velocity: Reals, gains: float, dt: float
@@ -190,8 +196,8 @@ class _Push:
         """
         left = dt * np.cumsum([self.pushes, self.crouches, self.waits])[::-1]
         share = np.clip(1 - np.append(left, 0.0) / max(gains, dt), 0.0, 1.0)[:, None]
-        deep = end[2] - (velocity[2] - self.turn) * self.time / 2
+        deep = end[2] - (self.speed - self.turn) * self.time / 2
         speeds, points = share * velocity, start + share**2 * velocity * gains / 2
-        speeds[:, 2], points[:, 2] = [0.0, 0.0, -self.turn, velocity[2]], [start[2], start[2], deep, end[2]]
+        speeds[:, 2], points[:, 2] = [0.0, 0.0, -self.turn, self.speed], [start[2], start[2], deep, end[2]]
         knots = (self.waits, self.crouches, self.pushes)
         return list(zip(names, knots, points, points[1:], speeds, speeds[1:]))
