@@ -26,7 +26,7 @@ _UP, _DOWN, _DEPTH = np.array([(0.0, 0.3), (0.35, 0.6)]), np.array([(0.2, 0.1), 
 difference in height; and how deep it crouches, relative to its height [-]. The first values are for legs that stand
 bent, the second ones for straight legs, whose joints would have to turn too fast for the speed of a push. Legs that are
 still folded when they land on a platform need less speed."""
-_DEEPEST = 0.5  # depth of a crouch between places of equal height, at most, relative to the height [-]
+_DEEPEST = 0.5  # largest depth of a crouch between places of equal height, relative to the height [-]
 _BENT, _STRAIGHT = 0.65, 0.75
 """Height of the centre of mass relative to the length of the stance, for legs that count as bent and straight [-]. B1,
 A1, ANYmal and Solo12 stand at 0.49 to 0.65, Go2 at 0.76."""
@@ -36,9 +36,10 @@ A1, ANYmal and Solo12 stand at 0.49 to 0.65, Go2 at 0.76."""
 class Leap:
     """Path of the centre of mass in a jump.
 
-    It crouches, is pushed up, flies on a parabola, is braked and rises. Between places of equal height, it crouches to
-    rest and gains its horizontal velocity evenly on the ground. At a step it crouches straight down, away from the
-    edge, only the push drives it ahead, and constant accelerations are such that feet need not pull.
+    It crouches, is pushed up, flies on a parabola, is braked and rises. Between places of equal height it gains its
+    horizontal velocity evenly on the ground; if there is time, it crouches to rest. At a step it crouches straight
+    down, away from the edge, only the push drives it ahead, and constant accelerations are such that feet need not
+    pull.
 
     Attributes:
         com: Centre of mass at the start (3,) [m].
@@ -67,8 +68,7 @@ class Leap:
         depth = float(np.dot((1 - straight, straight), _DEPTH)) * standing
         level, after = abs(self.by[2]) < _LEVEL, AFTER[::-1]
         deepest = _DEEPEST * standing
-        slow = level and self.height / 2 <= deepest and 3 * self.knots / 4 <= min(ground, landed)
-        if slow:
+        if level and self.height / 2 <= deepest and 3 * self.knots / 4 <= min(ground, landed):  # twice the push's time
             push, brake = (_Push.slow(up, self.knots, knots, self.dt) for knots in (ground, landed))
             after = ("rise", "landed", "brake")
         else:
@@ -161,8 +161,9 @@ class _Push:
         """Plans the motion within a number of knots.
 
         With accelerations -A for the time s and B for the time t, the velocity is v = B t - A s at the end, and the
-        height is (v t - A s (s + t)) / 2. The deepest point is v² / (2 B) minus that height below the start. Too few
-        knots leave no time for a push from rest at the start; then it begins at rest at the deepest point.
+        height is (v t - A s (s + t)) / 2. The deepest point is v² / (2 B) minus that height below the start. With too
+        few knots the crouch is shorter and the push stronger, up to 4 g; with fewer still, the path is that of the time
+        it needs, and faster.
 
         Args:
             speed: Upward velocity at the end [m/s].
@@ -171,7 +172,7 @@ class _Push:
             knots: Number of knots [-].
             dt: Time step [s].
         """
-        if speed <= 0:
+        if speed <= 0 or knots < 2:
             return cls.slow(speed, 0, knots, dt)
         push = max(_PUSH, speed**2 / (2 * max(depth + rise, 0.1 * depth)))
         fall = np.sqrt(max(speed**2 / push - 2 * rise, 0.0) / (1 / _FALL + 1 / push)) / _FALL
@@ -185,7 +186,9 @@ class _Push:
         crouches = min(max(round(fall / faster / dt), 1), total - 1)
         pushes = total - crouches
         turn = (faster * speed * pushes - 2 * rise / dt) / total
-        return cls(waits=knots - total, crouches=crouches, pushes=pushes, turn=turn, speed=faster * speed, time=pushes * dt)
+        return cls(
+            waits=knots - total, crouches=crouches, pushes=pushes, turn=turn, speed=faster * speed, time=pushes * dt
+        )
 
     def rows(
         self, names: tuple[str, ...], start: Reals, end: Reals, velocity: Reals, gains: float, dt: float
