@@ -105,6 +105,7 @@ def _threads() -> Iterator[None]:
     trajopt.set_num_threads(before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("section", BRIEF, ids=lambda section: section.__name__.rpartition(".")[2])
 def test_a_section_prints_its_table(section: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     measure, constants = BRIEF[section]

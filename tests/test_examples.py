@@ -32,6 +32,7 @@ def test_examples_are_numbered_from_one() -> None:
     assert [int(p.name[:2]) for p in EXAMPLES] == list(range(1, len(EXAMPLES) + 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_example(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = path.read_text(encoding="utf-8")

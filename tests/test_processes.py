@@ -80,6 +80,7 @@ def test_callbacks_may_solve_other_problems() -> None:
         np.testing.assert_array_equal(q, reached())
 
 
+@pytest.mark.slow
 def test_a_home_that_cannot_be_written(tmp_path: Path) -> None:
     """/proc has no folders to make, not even for root: code and fonts are not kept, and all else works."""
     if not Path("/proc/self").exists():
@@ -118,6 +119,7 @@ MODELS = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc on this system")
 def test_models_that_are_gone_leave_no_memory() -> None:
     """Each has code of its own. The process keeps 8 MB of code, that of some 15 models; later ones take 20 kB each.
@@ -144,6 +146,7 @@ METHODS = """
 """
 
 
+@pytest.mark.slow
 def test_the_first_solve_compiles_what_later_ones_come_to_need(tmp_path: Path) -> None:
     """The weak motor makes SolverSQP leave its rollouts for interior points and steps along lines."""
     environment = {**os.environ, "TRAJOPT_CACHE_DIR": str(tmp_path)}

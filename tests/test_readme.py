@@ -145,6 +145,7 @@ def test_inverse_kinematics_reaches_its_target() -> None:
     np.testing.assert_allclose(T[:3, :3], np.diag([1.0, -1.0, -1.0]), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_controlled_arm_follows_its_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # it writes mpc.png
     names = run_block(4)
@@ -194,6 +195,7 @@ def commands() -> list[str]:
     return shell + re.findall(r"`(trajopt [^`]+)`", README)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", commands())
 def test_commands_of_the_readme(command: str, tmp_path: Path) -> None:
     words = [sys.executable, "-m", *command.split()]

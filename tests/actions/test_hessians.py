@@ -162,6 +162,7 @@ def test_multipliers_of_residuals_add_their_second_derivatives(name: str) -> Non
     assert_derivative(H[0] - H[1], gradient, rng)
 
 
+@pytest.mark.slow
 def test_hessian_with_a_weld_between_two_feet_matches_differences_of_the_gradient() -> None:
     state = robot_state("biped")
     weld = trajopt.ContactModelLoop(state, "foot0", "foot1", dimension=6, gains=GAINS)

@@ -94,6 +94,7 @@ def test_a_result_of_inverse_kinematics_names_the_nearest_bodies() -> None:
     assert f"between {rows.bodies[nearest]}, the nearest bodies" in str(result)
 
 
+@pytest.mark.slow
 def test_a_robot_with_limbs_has_a_strip_of_constraints(motion: Solution) -> None:
     robot = trajopt.load_robot("panda")
     state = trajopt.StateMultibody(robot)

@@ -185,6 +185,7 @@ def test_centres_of_pressure_are_on_soles_that_turn() -> None:
     check_pressures(feet, SMALL_BIPED_SOLE, WEIGHT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["humanoid-reach", "humanoid-taichi"])
 def test_humanoids_stand_firmly(family: str) -> None:
     """Forces are smooth but for the first knots and where a foot lifts; soles push, do not slide, tip or sink."""

@@ -50,6 +50,7 @@ def test_a_sole_that_tips_is_named_with_knot_and_place() -> None:
     assert "-> to keep the forces within the soles: gait_problem(..., limits=True), with SolverSQP" in text
 
 
+@pytest.mark.slow
 def test_soles_within_their_limits_are_said_to_be() -> None:
     solution = walk(limits=True)
     motion = legged_motion(solution)

@@ -70,6 +70,7 @@ def test_the_least_distance_between_knots_is_found(seed: int) -> None:
         assert words in str(dataclasses.replace(found, share=share))
 
 
+@pytest.mark.slow
 def test_obstacles_of_the_problem_and_of_a_scene_are_measured() -> None:
     solution = motion(5, collisions=SCENE)
     expected = sampled(solution, ball=True, count=300).min()

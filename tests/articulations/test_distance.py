@@ -89,6 +89,7 @@ def test_wrong_arguments_are_refused_with_the_expected_value() -> None:
         trajopt.ResidualModelJointDistance(tethered(), [])
 
 
+@pytest.mark.slow
 def test_an_optimal_motion_keeps_the_rope(tmp_path: Path) -> None:
     """A buoy on a slider is pulled out of its rope's reach: it is taut at the end, never too long or short."""
     builder = ArticulationBuilder()

@@ -49,6 +49,7 @@ def test_a_motion_is_planned_drawn_and_written(scene: Path, tmp_path: Path) -> N
     assert table[-1, 0] > 1.0
 
 
+@pytest.mark.slow
 def test_a_goal_is_a_position_or_a_placement_of_a_frame(scene: Path, tmp_path: Path) -> None:
     placed = load_robot("planar-3r").placement(np.array([0.9, -0.3, 0.1]), "tool")
     point = ",".join(map(str, placed[:3, 3]))
@@ -68,6 +69,7 @@ def test_a_goal_is_a_position_or_a_placement_of_a_frame(scene: Path, tmp_path: P
     np.testing.assert_allclose(reached, placed, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_motion_is_optimised(scene: Path, tmp_path: Path) -> None:
     words = ("--to", GOAL, "--scene", scene, "--json", "--save", tmp_path / "plan.npz")
     plain, optimised = (json.loads(run(*words, *more).stdout) for more in ((), ("--optimise",)))

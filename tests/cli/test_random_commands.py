@@ -42,6 +42,7 @@ def line(rng: random.Random) -> list[str]:
     return words
 
 
+@pytest.mark.slow
 def test_random_command_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     rng, codes = random.Random(0), set()

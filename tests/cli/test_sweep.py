@@ -103,6 +103,7 @@ def test_ranges_that_do_not_fit_are_refused(problem: Any, texts: list[str], n: i
         rows(texts, problem, n)
 
 
+@pytest.mark.slow
 def test_it_solves_and_writes(tmp_path: Path) -> None:
     store, plot, table = tmp_path / "store", tmp_path / "sweep.png", tmp_path / "sweep.csv"
     vary = ("--vary", "goal=0.5,0,0:0.6,0,0.2", "--n", 5, "--seed", 3, "--chunk", 2, "--workers", 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import trajopt
 from tests.constraints.test_stages import CLASSICAL, DT, RK, Mass
@@ -43,6 +44,7 @@ def test_an_equation_of_a_path_holds_at_the_stages_between_its_knots() -> None:
     np.testing.assert_array_equal(np.isfinite(lower[3:8]), [[0, 0], [1, 1], [1, 1], [1, 0], [0, 0]])
 
 
+@pytest.mark.slow
 def test_rows_of_a_robot_have_the_names_of_its_joints_at_stages() -> None:
     robot = trajopt.load_robot("double_pendulum")
     state = trajopt.StateMultibody(robot, lower=[-1.0, -2.0, -3.0, -4.0], upper=[1.0, 2.0, 3.0, 4.0])

@@ -82,6 +82,7 @@ def between(solution: trajopt.Solution, parts: int = 400) -> tuple[Reals, Reals]
 # What they keep
 
 
+@pytest.mark.slow
 def test_knots_alone_are_passed_between_them_and_stages_are_not() -> None:
     """q is a parabola within a step; q + v dt/2, that of the second stage, is the middle one of its Bézier points."""
     knot, stages = solved("knot"), solved("stages")
@@ -93,6 +94,7 @@ def test_knots_alone_are_passed_between_them_and_stages_are_not() -> None:
     assert max(rows.max() for rows in stages.violations().values()) < 1e-8
 
 
+@pytest.mark.slow
 def test_a_speed_under_a_linear_control() -> None:
     """v is a parabola then, and v + u dt/2 of the second stage the middle one of its Bézier points."""
     fastest = {}

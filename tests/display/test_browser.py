@@ -75,6 +75,7 @@ def watched(page: Any) -> list[str]:
     return errors
 
 
+@pytest.mark.slow
 def test_a_view_moves_by_its_controls_and_its_file_plays_offline(browser: Any, reach: Solution, tmp_path: Path) -> None:
     pytest.importorskip(
         "collada", reason="no pycollada, which reads the meshes of a UR5: pip install viser trimesh pycollada"
@@ -187,6 +188,7 @@ def press_keys(page: Any, knots: Reals, first: np.ndarray) -> None:
         assert now() == still
 
 
+@pytest.mark.slow
 def test_a_layer_that_is_hidden_appears_when_its_box_is_ticked(browser: Any, reach: Solution) -> None:
     with plain(View(reach, playing=False)) as view:
         page = browser.new_page(viewport={"width": 900, "height": 800})

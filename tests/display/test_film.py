@@ -100,6 +100,7 @@ def of_view(browser: Any, reach: Solution, wanted: Reals) -> Reals:
     return np.array(found)
 
 
+@pytest.mark.slow
 def test_each_frame_is_the_view_at_its_time(chromium: str, browser: Any, reach: Solution, film_of_reach: Path) -> None:
     shown = frames(film_of_reach)
     assert shown.shape == (4, SIZE[1], SIZE[0], 3)
@@ -109,6 +110,7 @@ def test_each_frame_is_the_view_at_its_time(chromium: str, browser: Any, reach: 
     assert (apart + np.eye(4)).min() > 0.01, apart  # other times look different
 
 
+@pytest.mark.slow
 def test_a_film_is_the_same_twice(
     chromium: str, reach: Solution, film_of_reach: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -118,6 +120,7 @@ def test_a_film_is_the_same_twice(
     assert again.read_bytes() == film_of_reach.read_bytes()
 
 
+@pytest.mark.slow
 def test_all_of_the_robot_is_in_the_picture(chromium: str, reach: Solution, tmp_path: Path) -> None:
     image = picture(reach.film(tmp_path / "one.png", time=0.3, size=SIZE))
     robot = image.max(axis=2) < 120.0
@@ -125,6 +128,7 @@ def test_all_of_the_robot_is_in_the_picture(chromium: str, reach: Solution, tmp_
     assert not np.concatenate([robot[0], robot[-1], robot[:, 0], robot[:, -1]]).any()
 
 
+@pytest.mark.slow
 def test_a_browser_that_ends_is_an_error(chromium: str) -> None:
     with pytest.raises(BrowserError, match="browser: it did not open the page and ended with status 1"):
         Studio("/bin/false")
@@ -135,6 +139,7 @@ def test_a_browser_that_ends_is_an_error(chromium: str) -> None:
             studio.aim(Camera(position=np.ones(3), target=np.zeros(3)), SIZE)
 
 
+@pytest.mark.slow
 def test_without_a_browser_it_is_a_line_drawing_and_the_log_says_why(
     without_browser: None, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -172,6 +177,7 @@ def test_a_video_has_the_frames_of_the_motion(without_browser: None, tmp_path: P
     assert np.abs(shown[4][40:] - still[40:]).mean() < 0.5 * np.abs(shown[8][40:] - still[40:]).mean()
 
 
+@pytest.mark.slow
 def test_a_file_gives_the_same_film(without_browser: None, tmp_path: Path) -> None:
     loaded = Solution.load(pendulum().save(tmp_path / "one.npz"))
     files = [s.film(tmp_path / f"{i}.gif", fps=10.0, size=SIZE) for i, s in enumerate((pendulum(), loaded))]

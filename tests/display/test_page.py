@@ -76,6 +76,7 @@ def test_files_stop_at_each_knot(reach: Solution) -> None:
     assert len(moved) == len(times) > len(reach.xs)
 
 
+@pytest.mark.slow
 def test_light_comes_first_and_files_do_without(reach: Solution) -> None:
     with View(reach, playing=False) as view:
         kinds = [type(message).__name__ for message in _messages(view.server)]
@@ -90,6 +91,7 @@ def test_light_comes_first_and_files_do_without(reach: Solution) -> None:
         assert {message["type"] for message in recorded(view.html())} >= LIGHTS
 
 
+@pytest.mark.slow
 def test_the_clock_does_not_advance_while_no_page_is_open() -> None:
     asked: list[bool] = []
     open_now = [False]

@@ -19,6 +19,7 @@ pytest.importorskip("viser")
 pytest.importorskip("example_robot_data")
 
 
+@pytest.mark.slow
 def test_sliders_move_the_joints() -> None:
     """Meshes are where Pinocchio says; sliders have the limits of the joints."""
     robot = load_robot("panda")
@@ -52,6 +53,7 @@ def test_floating_and_continuous_joints_have_sliders_of_their_velocities() -> No
         assert len(page.sliders) == 6
 
 
+@pytest.mark.slow
 def test_the_command_shows_collision_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[int] = []
     monkeypatch.setattr(RobotPage, "wait", lambda page: shown.append(len(page.robot.shapes)))

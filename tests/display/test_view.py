@@ -293,6 +293,7 @@ def test_a_page_that_cannot_be_written_whole_leaves_the_old_one(
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_server(reach: Solution, tmp_path: Path) -> None:
     file = reach.save(tmp_path / "reach.npz")
     code = (

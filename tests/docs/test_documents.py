@@ -71,6 +71,7 @@ def test_every_page_is_in_a_table_of_contents() -> None:
 KINEMATICS = "docs/howto/inverse-kinematics.md"
 
 
+@pytest.mark.slow
 def test_inverse_kinematics_reaches_its_targets() -> None:
     names = names_of(KINEMATICS)
     result, best, batch, robot = (names[name] for name in ("result", "best", "batch", "robot"))
@@ -94,6 +95,7 @@ def test_a_path_is_followed() -> None:
 # control
 
 
+@pytest.mark.slow
 def test_the_controlled_arm_follows_its_reference() -> None:
     log = names_of("docs/howto/mpc.md")["log"]
     hand = log.tracked[0]
@@ -126,6 +128,7 @@ def test_a_path_asks_for_rates_of_wheels() -> None:
 # simulator
 
 
+@pytest.mark.slow
 def test_a_batch_of_the_simulator_has_the_steps_of_single_states() -> None:
     names = names_of("docs/notebooks/simulator.md", cells=3)
     nv = names["robot"].nv
@@ -154,6 +157,7 @@ def test_pages_name_the_option_for_a_task(page: str, words: tuple[str, ...]) -> 
     assert [each for each in words if each not in text_of(f"docs/{page}")] == []
 
 
+@pytest.mark.slow
 def test_a_bend_of_the_trot_page_turns_by_its_angle() -> None:
     names = names_of("docs/howto/quadruped-trot.md", 6)
     assert names["around"].converged

@@ -13,6 +13,7 @@ from tests.fuzz.surface import doors
 CALLS, SEED = 2000, 1
 
 
+@pytest.mark.slow
 def test_no_call_of_the_public_interface_ends_in_a_fault() -> None:
     tally = run(SEED, 0, CALLS)
     assert sum(tally.verdicts.values()) == CALLS

@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 COUNT = """
 import json, sys
 import trajopt
@@ -20,6 +22,7 @@ print(json.dumps([prepared("quadruped-trot"), prepared("quadruped-walk", cycles=
 """
 
 
+@pytest.mark.slow
 def test_a_second_gait_compiles_nothing() -> None:
     """In a process of its own: what other tests have compiled does not count."""
     run = subprocess.run([sys.executable, "-c", COUNT], capture_output=True, text=True, check=True)

@@ -47,6 +47,7 @@ def least(solution: trajopt.Solution, ball: trajopt.Sphere | None = None) -> flo
     return float(body_distances(robot().model, bodies, pairs, solution.xs[1:, : robot().nq]).min())
 
 
+@pytest.mark.slow
 def test_links_keep_apart_from_each_other_and_from_a_scene() -> None:
     alone = solved()
     wide = least(alone) + 0.003
@@ -72,6 +73,7 @@ def test_reduced_models_have_no_links() -> None:
         gaits.gait_problem(robot(), trot(), model="srbd", collisions=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("robot", "name"), [("anymal", "quadruped-walk"), ("talos_legs", "biped-jump")])
 def test_ready_gaits_take_no_more_iterations_with_collisions(robot: str, name: str) -> None:
     found = measure(name, robot)

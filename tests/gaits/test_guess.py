@@ -112,6 +112,7 @@ def test_feet_in_a_flight_follow_the_swings_that_began_before() -> None:
             np.testing.assert_allclose(reached.feet[foot].position, schedule.foot_references[t, i, :, 3], atol=3e-3)
 
 
+@pytest.mark.slow
 def test_a_bound_within_limits_converges_from_its_guess() -> None:
     """From a robot that stands still, Solo12 takes 72 iterations to the same motion."""
     schedule, options = bound("solo12", 0.2), gaits.GaitOptions(integrator="rk4", foot=2e8)

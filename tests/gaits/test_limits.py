@@ -56,6 +56,7 @@ def test_limits_hold(name: str, robot: str) -> None:
     check_limits(case, solution, robot)
 
 
+@pytest.mark.slow
 def test_a_circle_of_the_centre_of_mass_is_within_its_cones() -> None:
     case = problems.load("com-circle")
     solution = case.solve()
@@ -172,6 +173,7 @@ def test_bad_limits_are_refused(robot: trajopt.Robot, trot: gaits.ContactSchedul
         problems.load("quadruped-trot", "small-quadruped", limits="yes")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["small-quadruped", "small-biped"])
 def test_a_gait_ends_at_rest(name: str) -> None:
     kind = "quadruped-trot" if name == "small-quadruped" else "biped-walk"
@@ -189,6 +191,7 @@ def test_a_gait_ends_at_rest(name: str) -> None:
     assert ends[1] < 0.005 < 0.05 < ends[0]  # feet on the ground move by the error of their contacts
 
 
+@pytest.mark.slow
 def test_constraints_of_ones_own_hold_at_the_knots_that_are_chosen() -> None:
     """The base stays below 98 % of its height in the first swing; without, it does not."""
     name = "small-quadruped"
@@ -213,6 +216,7 @@ def test_constraints_of_ones_own_hold_at_the_knots_that_are_chosen() -> None:
         gaits.gait_problem(robot, schedule, constraints=trajopt.ConstraintStack(trajopt.StateVector(2)))
 
 
+@pytest.mark.slow
 def test_limits_hold_between_knots_with_rows_at_stages() -> None:
     """A fast trot slides and turns its knees too fast between knots; explain() names the option that prevents it."""
     robot = trajopt.load_robot("small-quadruped")

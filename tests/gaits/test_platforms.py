@@ -56,6 +56,7 @@ def solved(name: str, step: float, length: float, way: float) -> Solution:
 CASES = pytest.mark.parametrize("case", [UP, HIGH, DOWN], ids=lambda case: f"{case[0]} {case[1]:+g} m")
 
 
+@pytest.mark.slow
 @CASES
 def test_a_jump_to_another_height_converges_within_its_limits(case: tuple[str, float, float, float]) -> None:
     solution, model = solved(*case), trajopt.load_robot(case[0]).model

@@ -40,6 +40,7 @@ def planned(name: str, model: str) -> trajopt.Solution:
     return SolverSQP(problem).solve(*gaits.gait_guess(problem, schedule))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("name", GAITS)
 def test_the_whole_body_follows_the_plan(name: str, model: str) -> None:

@@ -45,6 +45,7 @@ def test_gaits_in_a_row_are_one_problem() -> None:
     check_landed("anymal", trot + walk)
 
 
+@pytest.mark.slow
 def test_feet_land_without_impulses() -> None:
     schedule = gaits.biped_walk(
         stance_of("bolt"),

@@ -158,6 +158,7 @@ def test_boxes_of_a_scene_are_ground() -> None:
     np.testing.assert_array_equal(gaits.Terrain(box).heights(points), expected)
 
 
+@pytest.mark.slow
 def test_what_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="surfaces: expected at least one"):
         gaits.Terrain()
@@ -199,6 +200,7 @@ def climbed(robot: str = "go2") -> Solution:
     return problems.load("quadruped-stairs", robot=robot, stairs=1).solve()
 
 
+@pytest.mark.slow
 def test_the_climb_keeps_its_limits() -> None:
     solution = climbed()
     assert solution.converged
@@ -214,12 +216,14 @@ def test_the_climb_keeps_its_limits() -> None:
         trajopt.gaits.GaitModels(problem.state.robot, problem.schedule.start, limits=True).problem(problem.schedule)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("robot", ["go2", "b1"])
 def test_three_stairs_end_at_the_reference_cost_of_the_robot(robot: str) -> None:
     case = problems.load("quadruped-stairs", robot=robot)
     assert case.solve().cost == pytest.approx(case.reference_cost, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["go2", "b1"])
 def test_nothing_of_the_robot_touches_the_stairs_but_its_feet(name: str) -> None:
     """Distances of its geometry by another library, at the knots and between them."""

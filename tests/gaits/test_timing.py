@@ -46,6 +46,7 @@ def test_phases_are_those_of_the_schedule() -> None:
     np.testing.assert_allclose(free.upper, [0.5, 0.04, 0.5, 0.04])
 
 
+@pytest.mark.slow
 def test_free_durations_are_the_best_of_a_scan_and_better_than_one_time_step() -> None:
     first, solution = solutions()
     assert solution.converged
@@ -90,6 +91,7 @@ def test_free_durations_at_equal_total_time_are_the_best_of_a_scan() -> None:
         assert solver.solve(found[0]).cost > found[0].cost
 
 
+@pytest.mark.slow
 def test_free_durations_at_equal_total_time_with_limits() -> None:
     """Friction cones and limits of joints are constraints; the motion without them is the guess."""
     first, _ = solutions()
@@ -101,6 +103,7 @@ def test_free_durations_at_equal_total_time_with_limits() -> None:
     assert limited.cost == pytest.approx(143.0189, rel=1e-5)  # 148.235 with fixed times
 
 
+@pytest.mark.slow
 def test_motion_with_impulses_and_free_times_replays_in_the_simulator() -> None:
     """Supports of 94 and 57 ms, swings of 175 and 214 ms; touch-downs are knots without duration."""
     robot = trajopt.load_robot("go2")
@@ -120,6 +123,7 @@ def test_motion_with_impulses_and_free_times_replays_in_the_simulator() -> None:
     np.testing.assert_allclose(places[1] - places[0], [0.05, 0.0], atol=0.01)  # a first step of half the length
 
 
+@pytest.mark.slow
 def test_jumps_within_torque_limits_need_free_durations() -> None:
     """Two of the forty that `python -m tests.benchmarks -o free-times` counts; feet of one pull, if times are fixed."""
     far, high = drawn(5, 1)[1], drawn(3, 1)[2]

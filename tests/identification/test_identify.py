@@ -116,6 +116,7 @@ def test_combinations_are_those_of_theory() -> None:
     assert result.deviations["joint_2.damping"] == pytest.approx(result.combinations[-2].deviation)
 
 
+@pytest.mark.slow
 def test_statistics_are_those_of_the_noise() -> None:
     """16 logs: errors have the covariance that is reported, and chi² / dof is 1 on average."""
     inside, z, ratios = [], [], []

@@ -24,6 +24,7 @@ def squats(most: int = 3) -> ik.IKBatch:
     return ik.solve_batch(robot, tasks, targets, start=q0)
 
 
+@pytest.mark.slow
 def test_a_batch_from_a_file_says_the_same(tmp_path: Path) -> None:
     batch = squats()
     again = ik.IKBatch.load(batch.save(tmp_path / "squats"))

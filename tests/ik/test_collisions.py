@@ -41,6 +41,7 @@ def from_ball(qs: np.ndarray) -> np.ndarray:
     return np.asarray(body_distances(ROBOT.model, bodies, pairs, qs).min(axis=1))
 
 
+@pytest.mark.slow
 def test_batches_keep_links_apart_from_each_other_and_from_a_scene() -> None:
     plain = ik.solve_batch(ROBOT, TASKS, {"tool.reference": TARGETS})
     assert plain.solved.all()
@@ -89,6 +90,7 @@ def test_a_margin_of_metres_warns(caplog: pytest.LogCaptureFixture) -> None:
     assert "margin: 10 m; it is in metres, so 10 mm are 0.01" in caplog.text
 
 
+@pytest.mark.slow
 def test_coal_finds_no_collision_of_meshes_in_what_is_solved() -> None:
     figures = measure("panda", 20)
     assert figures.solved[:, 1].mean() >= 0.9

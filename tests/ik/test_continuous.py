@@ -31,6 +31,7 @@ def angles(q: Reals) -> Reals:
     return np.asarray(np.arctan2(q[..., 1], q[..., 0]))
 
 
+@pytest.mark.slow
 def test_configurations_are_within_limits_and_as_many_as_with_a_row_for_the_angle() -> None:
     state, free = bounded(), bounded(-np.inf, np.inf)
     points = np.array([0.0, 0.0, 0.5]) + np.random.default_rng(1).uniform(-0.6, 0.6, (40, 3))

@@ -46,6 +46,7 @@ def of(left: Any, right: Any) -> dict[str, Any]:
     return {"left_hand.reference": left, "right_hand.reference": right}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 def test_one_start_descends_to_the_least_cost_and_more_are_never_worse(target: Any) -> None:
     robot, tasks, q0 = reaching()

@@ -134,6 +134,7 @@ def test_wrong_targets_of_a_single_solve_are_refused(capsys: Any) -> None:
     assert repr(solver) == "IKSolver('talos_arm', tool, limits=True, tolerance=1e-06)"
 
 
+@pytest.mark.slow
 def test_the_table_of_starts_is_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRAJOPT_CACHE_DIR", str(tmp_path))
     nv = STATE.nv

@@ -133,6 +133,7 @@ def test_links_that_are_not_checked_are_named() -> None:
     assert "checked" not in plain.explain() + str(plain)
 
 
+@pytest.mark.slow
 def test_a_path_prints_its_least_distance_with_the_bodies() -> None:
     path = np.linspace(TARGETS[0], TARGETS[0] + [0.05, 0.0, 0.0], 20)
     track = ik.track(ROBOT, TASKS, path, 0.05, collisions=SCENE, acceleration=20.0)

@@ -81,6 +81,7 @@ def test_jacobian_and_velocities_there_and_back() -> None:
     np.testing.assert_allclose(np.linalg.solve(J, J @ [5.0, 10.0]), [5.0, 10.0], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_notebooks_loop_newton_and_least_squares() -> None:
     """9991 steps, 7, and fewer than 20; the loop's angles are the notebook's modulo 2π."""
     module, state = example(20), arm(10.0, 10.0)

@@ -95,6 +95,7 @@ def test_curved_configurations(name: str) -> None:
         np.testing.assert_allclose(state.robot.placement(result.q, frame), target, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_quadruped_on_its_feet() -> None:
     """Four feet and the centre of mass are hard, an upright base and the posture weighted."""
     state = state_of("solo12")
@@ -139,6 +140,7 @@ def test_looking_at_a_point_away_from_obstacles() -> None:
     assert result.residuals["nimble"].value[0] == pytest.approx(volume, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_answers_among_obstacles_are_free_of_collision() -> None:
     """By Pinocchio's own distances, to spheres and between links; the benchmark has 500 poses."""
     state, frame = arm("panda")

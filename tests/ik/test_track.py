@@ -215,6 +215,7 @@ def test_a_hand_leaves_its_path_before_it_meets_an_obstacle() -> None:
     assert keeps_limits(track)
 
 
+@pytest.mark.slow
 def test_a_quadruped_shifts_its_weight_on_its_feet() -> None:
     """A free flyer: feet and centre of mass are hard, the posture weighted; steps stay on the manifold."""
     state = state_of("solo12")
@@ -267,6 +268,7 @@ def tracks() -> dict[str, ik.IKPath]:
     }
 
 
+@pytest.mark.slow
 def test_the_optimal_motion_is_smooth_and_keeps_limits(tracks: dict[str, ik.IKPath]) -> None:
     track = tracks["optimal"]
     assert track.solution is not None
@@ -291,6 +293,7 @@ def test_within_limits_the_optimal_motion_is_on_the_path_exactly() -> None:
     assert np.sum(np.square(track.accelerations)) < np.sum(np.square(step.accelerations))
 
 
+@pytest.mark.slow
 def test_the_optimal_motion_of_a_start_beyond_limits() -> None:
     state = panda()
     q0 = POSTURE + np.r_[0.0, 0.0, 0.0, 0.0, 0.0, 2.3, 0.0, 0.0, 0.0]

@@ -32,6 +32,7 @@ def largest_overlap(qs: np.ndarray) -> float:
     return MARGIN - float(min(least(qs).min(), from_ball(qs).min()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["differential", "optimal"])
 def test_a_path_through_a_ball_is_left_before_it(method: str) -> None:
     q0, targets = path()

@@ -50,6 +50,7 @@ def test_differences_have_their_order(differences: str, order: int) -> None:
     assert np.all(np.abs(rates - order) < 0.15), rates
 
 
+@pytest.mark.slow
 def test_splines_take_noise_out() -> None:
     dt, rng = 0.005, np.random.default_rng(3)
     q, _, a = swung(400, dt)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 SCRIPT = """
 import ctypes
 from trajopt import problems
@@ -28,6 +30,7 @@ print(case.solve().status.name)
 """
 
 
+@pytest.mark.slow
 def test_a_gait_compiles_and_solves() -> None:
     """Constants of a function came to lie 8 GB from its instructions, and LLVM ended the process."""
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False, timeout=300)

@@ -156,6 +156,7 @@ def test_code_that_dies_while_llvm_is_busy_is_freed_later() -> None:
     assert not is_code(address) or other["f"] == address
 
 
+@pytest.mark.slow
 def test_calls_in_other_threads_do_not_notice() -> None:
     """Two threads run calls of their own kernels, again and again, while the third one forgets what they have."""
     programs = [program_of(tangle(33, 60)), program_of(tangle(34, 60))]

@@ -111,6 +111,7 @@ def test_cut_functions_have_the_same_bits(monkeypatch: pytest.MonkeyPatch, width
         assert_same_bits(run_function(f, inputs, width=width), expected)
 
 
+@pytest.mark.slow
 def test_slots_of_scratch_serve_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Values that wait at cuts reuse the scratch: a longer chain holds no more of them at any cut."""
     monkeypatch.setattr(emission, "CUT", 100)

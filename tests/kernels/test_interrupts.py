@@ -39,6 +39,7 @@ def disguise() -> None:
     raise NotImplementedError("Wrong number or type of arguments for overloaded function 'new_DM'")
 
 
+@pytest.mark.slow
 def test_interrupted_at_random_times() -> None:
     """A model is built and compiled again and again, each time with one Ctrl-C somewhere, and then garbage collected.
 

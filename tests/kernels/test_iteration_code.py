@@ -102,6 +102,7 @@ def tangled_twice() -> Program:
 POINTS = [np.random.default_rng(2).normal(size=(T, 5))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", [60, 2000])
 def test_tiers_and_widths_have_the_same_bits(monkeypatch: pytest.MonkeyPatch, cut: int) -> None:
     """Functions of bodies are cut, so that they need room to spill, and compiled at both levels."""

@@ -43,6 +43,7 @@ def test_another_number_of_lanes_is_refused(wrong: str, monkeypatch: pytest.Monk
         codegen.lanes.__wrapped__()
 
 
+@pytest.mark.slow
 def test_bits_of_solves_do_not_depend_on_the_lanes() -> None:
     """Arm, gait with impulses, short steps, constraints, inverse kinematics, simulator: with 2, 4 and 8 lanes."""
     outcomes = {}

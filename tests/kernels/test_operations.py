@@ -38,6 +38,7 @@ def run_in_processes(names: list[str]) -> dict[str, str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", BATCHES, ids=[f"{names[0]}...{names[-1]}" for names in BATCHES])
 def test_operations_have_the_bits_of_casadi(names: list[str]) -> None:
     results = run_in_processes(names)

@@ -69,6 +69,7 @@ def test_cleared(recent: Recent[str, Thing]) -> None:
     assert sizes(recent) == [9.0]
 
 
+@pytest.mark.slow
 def test_kernels_go_when_no_call_holds_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """The code of the one that nobody uses is freed, and comes from the cache if it is asked for again."""
     forget()
@@ -105,6 +106,7 @@ def lq(n: int) -> LinearQuadratic:
     return program
 
 
+@pytest.mark.slow
 def test_code_for_the_sizes_of_a_problem_goes_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the last recursion that uses it, once it is not among the last ones, or forgotten."""
     forget()

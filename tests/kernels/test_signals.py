@@ -20,6 +20,7 @@ from trajopt.mpc.references import FunctionReference
 ROUNDS = 50
 
 
+@pytest.mark.slow
 def test_alarms_at_random_times() -> None:
     """A handler of SIGALRM raises at random times while a model is built and compiled, and then garbage dies."""
     script = f"""
@@ -69,6 +70,7 @@ def test_alarms_at_random_times() -> None:
     run_to_the_end(script)
 
 
+@pytest.mark.slow
 def test_alarms_at_moments_inside_llvm() -> None:
     """A handler of SIGALRM raises at 200 random lines of code that LLVM's objects live in, and then garbage dies."""
     script = """

@@ -53,6 +53,7 @@ def test_code_has_the_bits_of_casadi(width: int, level: str) -> None:
     assert table.number == Table(VALUES).number != Table(2 * VALUES).number
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1, 8])
 def test_code_in_several_parts_reads_inputs_and_kept_values(width: int) -> None:
     x, table = SX.sym("x", 2), Table(VALUES)
@@ -115,6 +116,7 @@ def test_a_pickle_has_its_table() -> None:
     assert float(run.stdout) == pytest.approx(float(smooth(Table(VALUES))(7.3)[0]), rel=1e-13), run.stderr
 
 
+@pytest.mark.slow
 def test_the_table_lives_as_long_as_the_code() -> None:
     values = np.random.default_rng(5).normal(size=100_000)
     made = kernel(program_of(smooth(Table(values))), 1)

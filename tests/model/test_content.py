@@ -576,6 +576,7 @@ def test_code_of_the_rooms_counts(monkeypatch: pytest.MonkeyPatch) -> None:
         assert digest(ready) != before[1]
 
 
+@pytest.mark.slow
 def test_digests_are_the_same_in_every_process() -> None:
     script = """
         from tests.model.test_content import MODELS, cart, digest, in_contact, node

@@ -35,6 +35,7 @@ def compiled_by(problem: ShootingProblem, guess: tuple[Any, Any], *, rows: bool 
     return kernels.compiled()[before:]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("trot")
 @pytest.mark.parametrize("edit", ["built-in term", "own term"])
 def test_one_more_term_compiles_costs_and_calls(edit: str) -> None:
@@ -42,6 +43,7 @@ def test_one_more_term_compiles_costs_and_calls(edit: str) -> None:
     assert set(compiled_by(*edits_child.go2(edit))) == {"costs of go2", "derivatives of costs of go2"} | CALLS
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("trot")
 def test_another_constraint_compiles_constraints_and_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled_by(*edits_child.go2("constraint"), rows=True)

@@ -49,6 +49,7 @@ def test_a_change_of_a_body_or_frame_is_noticed() -> None:
     assert len(set(seen)) == 7
 
 
+@pytest.mark.slow
 def test_nothing_is_kept_of_a_model_that_is_gone() -> None:
     gc.collect()
     before = set(pickled_module._known)

@@ -413,6 +413,7 @@ def run(script: str, *arguments: str, cache_dir: str | None = None) -> tuple[str
     return done.stdout, done.stderr.strip()
 
 
+@pytest.mark.slow
 def test_a_second_process_builds_and_compiles_nothing() -> None:
     """Solving, cost terms, forces and quasi-static controls: the same bits as in a process without a cache."""
     first, compiled = run(SOLVE)
@@ -447,6 +448,7 @@ class Held(trajopt.DifferentialActionModelSymbolic):
 """
 
 
+@pytest.mark.slow
 def test_a_change_of_what_a_user_wrote_takes_effect(tmp_path: Path) -> None:
     """Of a number that a function reads, of a method, and of the function."""
     texts = {"factor": "2.0", "height": "factor * x[0]", "acceleration": "u - x[0]"}

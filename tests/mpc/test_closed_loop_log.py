@@ -270,6 +270,7 @@ def test_timing_marks_the_percentile_and_the_period(log):
     assert high > 100.0
 
 
+@pytest.mark.slow
 def test_plot_of_a_log_or_a_file_has_all_panels(log, tmp_path):
     log.save(tmp_path / "loop.npz")
     for each in (log, mpc.ClosedLoop.load(tmp_path / "loop.npz")):
@@ -332,6 +333,7 @@ def test_animating_a_system_without_a_body_is_refused(log, tmp_path):
         log.film(tmp_path / "loop.gif")
 
 
+@pytest.mark.slow
 def test_an_arm_can_be_animated(tmp_path, monkeypatch):
     from tests.mpc import support
 

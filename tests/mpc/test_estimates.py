@@ -31,6 +31,7 @@ HARD = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("plant", "pole", "cart", "damping"), HARD)
 def test_a_pole_of_unknown_mass_swings_up(plant: str, pole: float, cart: float, damping: Any) -> None:
     """Within 6 s and balanced until 8 s, within the motor's 8 N; of all 36 of these plants, these are the hardest."""
@@ -59,6 +60,7 @@ def distance(case: loops.MPCCase, log: mpc.ClosedLoop) -> Reals:
     return np.asarray(np.linalg.norm(hand - case.follows(log.times), axis=1)[log.times > 0.5])
 
 
+@pytest.mark.slow
 def test_a_payload_that_nobody_told_is_carried_without_an_offset() -> None:
     """2 kg in a Panda's hand: 7.6 mm beside its target without estimates, less than 1 mm with, within its torques."""
     far, near = (arm_case(offset, payload=2.0) for offset in (False, True))
@@ -70,6 +72,7 @@ def test_a_payload_that_nobody_told_is_carried_without_an_offset() -> None:
     assert logs[1].counts["solved"] == len(logs[1])
 
 
+@pytest.mark.slow
 def test_motors_with_inertia_and_damping_fail_no_step() -> None:
     """A Panda in MuJoCo with 0.1 kg m² and 1 N m s/rad at each joint, of which the controller knows nothing."""
     pytest.importorskip("mujoco")
@@ -156,6 +159,7 @@ def test_conditions_that_do_not_fit_are_refused() -> None:
 # Goals that are not reached
 
 
+@pytest.mark.slow
 def test_explain_tells_that_a_pole_never_comes_up_although_steps_are_solved(tmp_path: Path) -> None:
     log = loops.load("cart-pole-balance", pole_mass=0.3, estimate=False, pushes=()).simulate(9.0)
     assert log.counts["solved"] > 0.95 * len(log)
@@ -164,6 +168,7 @@ def test_explain_tells_that_a_pole_never_comes_up_although_steps_are_solved(tmp_
     assert words in mpc.ClosedLoop.load(log.save(tmp_path / "log.npz")).explain()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cart-pole-balance", "drive-obstacles", "quadrotor-gates"])
 def test_explain_is_silent_about_goals_that_are_reached(name: str) -> None:
     assert "does not come" not in loops.load(name).simulate().explain()
@@ -332,6 +337,7 @@ def test_an_estimate_that_is_on_is_not_advised_but_a_larger_deviation_is() -> No
     assert "held back" not in blown(True, estimate={"wind": 1.0}).explain()
 
 
+@pytest.mark.slow
 def test_contacts_of_another_kind_are_no_disturbance_of_a_gait_that_goes_well() -> None:
     log = loops.load("quadruped-trot-mpc").simulate(0.3)
     assert log.counts["failed"] == 0
@@ -375,6 +381,7 @@ def test_the_plant_does_not_follow_estimates(error: dict[str, Any]) -> None:
         assert "instead of 0.3" in log.report()["plant"] or "times 1.1" in log.report()["plant"]
 
 
+@pytest.mark.slow
 def test_estimates_of_noisy_states_have_true_deviations() -> None:
     """With errors twice their deviation a filter believes noise."""
     controller = mpc.MPCController(own_pole(), options=mpc.MPCOptions(dt=0.02, estimate={"mass": 0.03, "length": 0.05}))

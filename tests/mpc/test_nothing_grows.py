@@ -94,6 +94,7 @@ def simulated() -> None:
     mpc.simulate(controller, None, controller.problem.x0, 2 * controller.dt)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", [begun, served, simulated])
 def test_controllers_servers_and_closed_loops_wait_for_optimised_code(
     monkeypatch: pytest.MonkeyPatch, run: Callable[[], None]
@@ -114,6 +115,7 @@ def test_counting_compilations_sees_them() -> None:
     assert compiled.count == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", list(MODES))
 def test_memory_does_not_grow(mode: str) -> None:
     """What grows at each step grows all the time; what is made once, when it is first needed, does not."""

@@ -77,6 +77,7 @@ class Filter:
         return self.x
 
 
+@pytest.mark.slow
 def test_a_swing_up_by_encoders_and_a_kalman_filter(tmp_path: Path) -> None:
     """The pole stands up although no velocity is measured, with a delay and a heavier bob than the models know."""
     own, push = Filter(), mpc.Push(time=2.5, value=[0.0, 0.0, 0.0, 0.5])

@@ -33,6 +33,7 @@ REQUESTS = 1_000  # of which every tenth is damaged; 10,000 are a benchmark
 # Answers
 
 
+@pytest.mark.slow
 def test_damaged_requests_change_no_answer(raw):
     """An arm, a thousand requests, every tenth damaged: each good one gets what the controller itself gives."""
     own, remote = (mpc.MPCController(support.arm(N=10), options=mpc.MPCOptions(dt=0.005)) for _ in range(2))

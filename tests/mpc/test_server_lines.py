@@ -260,6 +260,7 @@ def test_a_flood_of_connections_ends_nothing(shared):
         assert client.describe().nx == 2
 
 
+@pytest.mark.slow
 def test_no_client_ends_the_process():
     """Clients flood it with heartbeats and leave, send unending messages, or noise: libzmq aborts in a second."""
     outcome = hammer(clients=8, seconds=4.0)
@@ -310,6 +311,7 @@ def test_a_file_that_a_dead_server_left_is_replaced(tmp_path):
     assert not (tmp_path / "server").exists()
 
 
+@pytest.mark.slow
 def test_a_client_that_answers_no_heartbeat_is_disconnected(monkeypatch):
     monkeypatch.setattr(connection, "BEAT", 0.1)
     monkeypatch.setattr(connection, "DEAD", 0.3)

@@ -40,6 +40,7 @@ def blocked() -> mpc.ClosedLoop:
     return loop(np.linspace(X0, [4.0, 0.0, 0.0], 51))
 
 
+@pytest.mark.slow
 def test_a_robot_behind_a_post_is_said_to_stand_still(blocked: mpc.ClosedLoop, tmp_path: Path) -> None:
     x, y, _ = blocked.xs[-1]
     assert np.hypot(x - 2.0, y) == pytest.approx(0.4 + BODY + MARGIN, abs=0.02)

@@ -31,6 +31,7 @@ def test_a_name_is_imported_once_when_it_is_first_used() -> None:
     assert output_of(code).split() == ["True", "False", "False", "True", "True"]
 
 
+@pytest.mark.slow
 def test_every_form_of_import_has_it() -> None:
     """In one process, which forgets the package after each form."""
     forms = [

@@ -66,6 +66,7 @@ def test_headings_are_nearest_to_that_of_the_start(heading: float) -> None:
     assert np.cos(way.poses[0, 2]) < -0.9
 
 
+@pytest.mark.slow
 def test_a_solve_that_fails_alone_converges_from_a_way_around() -> None:
     problem = drive()
     assert not SolverSQP(problem).solve(np.tile(problem.x0, (problem.T + 1, 1))).converged

@@ -71,6 +71,7 @@ def test_propagation_is_the_recursion_written_out() -> None:
     np.testing.assert_allclose(found[-1], P, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_at_the_noise_of_the_robotics_notebook_linear_propagation_is_off() -> None:
     """Headings wander by 0.22 rad, and samples lie on a bow: 9.0 m² across it for 7.0 m², an ellipse 11 % larger."""
     P = drive().covariance(NOISE, feedback=False).P[-1, :2, :2]
@@ -82,12 +83,14 @@ def test_at_the_noise_of_the_robotics_notebook_linear_propagation_is_off() -> No
     assert area == pytest.approx(4.0 * np.pi * np.sqrt(np.linalg.det(P)))
 
 
+@pytest.mark.slow
 def test_at_a_tenth_of_the_noise_of_the_robotics_notebook_20_000_samples_agree() -> None:
     noise = 0.1 * NOISE
     samples = drive().monte_carlo(noise, COUNT, seed=1, feedback=False)
     check_samples(drive(), samples, drive().covariance(noise, feedback=False).P[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("motion", "noise"), [(arm, 1e-4), (stance, 1e-4)])
 def test_20_000_samples_of_robots_agree(motion, noise: float) -> None:
     """With the solver's feedback; of the quadruped on the manifold of its base."""

@@ -49,6 +49,7 @@ def test_a_line_beyond_a_joint_limit_is_not_free(space: FreeSpace) -> None:
     assert not space.connects(inside, inside + turn)
 
 
+@pytest.mark.slow
 def test_splines_are_free_and_have_the_ends_of_their_lines(space: FreeSpace) -> None:
     corners = trajopt.plan(arm(), START, GOAL, scene(), margin=0.02, acceleration=4.0).corners
     assert len(corners) > 2

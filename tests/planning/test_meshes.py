@@ -33,6 +33,7 @@ def gaps(qs: Reals) -> Reals:
     return np.array(found)
 
 
+@pytest.mark.slow
 def test_a_plan_keeps_the_margin_from_a_mesh() -> None:
     line = START + np.linspace(0.0, 1.0, 60)[:, None] * (GOAL - START)
     assert gaps(line).min() < 0.0
@@ -44,6 +45,7 @@ def test_a_plan_keeps_the_margin_from_a_mesh() -> None:
     assert found.clearance().distance == pytest.approx(gaps(q).min(), abs=CELL)
 
 
+@pytest.mark.slow
 def test_an_arm_reaches_through_a_ring() -> None:
     """Its straight configuration is free, although the ring's own bodies or its convex hull would close the hole."""
     assert gaps(np.zeros((1, 3)))[0] == pytest.approx(RADII[0] - RADII[1] - THICK, abs=1e-3)

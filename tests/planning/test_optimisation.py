@@ -35,6 +35,7 @@ def jerks(solution: trajopt.Solution) -> Reals:
     return np.diff(np.concatenate([rest, solution.us, rest]), axis=0) / solution.times[1]
 
 
+@pytest.mark.slow
 def test_the_motion_keeps_its_ends_its_duration_and_all_limits() -> None:
     solution, motion = optimised(), around().motion
     assert solution.converged
@@ -62,6 +63,7 @@ def test_accelerations_are_smaller_than_those_of_the_plan_at_equal_times() -> No
     assert np.square(optimised().us).sum() < 0.9 * np.square(before).sum()
 
 
+@pytest.mark.slow
 def test_torques_are_within_limits_that_the_plan_was_given() -> None:
     free, weak = (plan(arm(), START, GOAL, scene(), torque=most, acceleration=30.0) for most in (100.0, 14.0))
     largest = [np.abs(_torques(each.optimise(DT))).max() for each in (free, weak)]

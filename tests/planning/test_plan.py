@@ -84,6 +84,7 @@ def test_a_motion_keeps_all_limits_and_uses_one() -> None:
     assert 0.95 < max(usage.values()) < 1.001
 
 
+@pytest.mark.slow
 def test_motions_are_the_same_again_and_another_seed_searches_elsewhere() -> None:
     again = plan(arm(), START, GOAL, scene(), margin=MARGIN, **LIMITS)
     first, second = around().motion, again.motion
@@ -95,6 +96,7 @@ def test_motions_are_the_same_again_and_another_seed_searches_elsewhere() -> Non
     assert other.qs.tobytes() != first.qs.tobytes()
 
 
+@pytest.mark.slow
 def test_more_paths_give_no_longer_motion() -> None:
     motions = [around(paths=paths).motion for paths in (1, 2, 4)]
     durations = [np.nan if motion is None else motion.duration for motion in motions]
@@ -102,6 +104,7 @@ def test_more_paths_give_no_longer_motion() -> None:
     assert durations[0] > durations[2]
 
 
+@pytest.mark.slow
 def test_easy_searches_are_many_unless_their_number_is_given() -> None:
     """Three searches find a slower motion."""
     found, three = around(seed=2), around(seed=2, paths=3)
@@ -129,6 +132,7 @@ def test_a_free_straight_line_is_the_path() -> None:
     assert np.abs(off).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_a_goal_may_be_a_placement_or_tasks() -> None:
     placed = arm().placement(GOAL, "tool")
     found = plan(arm(), START, placed, scene(), frame="tool", **LIMITS)

@@ -17,6 +17,7 @@ pytest.importorskip("ompl")
 VELOCITY = np.array([1.0, 2.0, 3.0])  # [rad/s]
 
 
+@pytest.mark.slow
 def test_plans_under_a_beam_take_a_short_way_with_any_seed() -> None:
     """With two seeds of five the wrist turned about, in 2 s instead of 1 s."""
     pytest.importorskip("example_robot_data")

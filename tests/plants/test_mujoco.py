@@ -291,6 +291,7 @@ def test_a_quadrotor_is_that_of_the_controller() -> None:
     np.testing.assert_allclose(x, y, atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cart-pole-balance", "arm-tracking", "quadruped-trot-mpc", "quadrotor-gates"])
 def test_ready_controllers_run_in_mujoco(name: str) -> None:
     log = loops.load(name, plant="mujoco").simulate(1.0)

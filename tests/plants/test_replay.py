@@ -43,6 +43,7 @@ def heights(solution: Solution) -> Reals:
     return np.asarray(solution.xs[:, 2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["gains", "springs"])
 @pytest.mark.parametrize("name", GAITS)
 def test_gaits_within_limits_stay_up_in_mujoco(name: str, kind: str) -> None:
@@ -55,6 +56,7 @@ def test_gaits_within_limits_stay_up_in_mujoco(name: str, kind: str) -> None:
     assert np.all(np.abs(motion.us) <= motors.upper + 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "robot", "options", "gains_suffice"),
     [
@@ -78,6 +80,7 @@ def test_gaits_stay_up_by_default_also_where_gains_alone_fall(
     np.testing.assert_allclose(both, gains + 0.2 * springs)
 
 
+@pytest.mark.slow
 def test_the_usual_feedback_is_that_of_the_motion() -> None:
     """Gaits on feet need springs; motions through a simulator and arms have the gains."""
     assert usual_kind(planned("quadruped-trot")) == "gains+springs"
@@ -88,6 +91,7 @@ def test_the_usual_feedback_is_that_of_the_motion() -> None:
     assert usual_kind(problems.load("arm-reach", "planar-2r").solve()) == "gains"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GAITS[1:])
 def test_walks_fall_without_feedback(name: str) -> None:
     plan = planned(name)
@@ -99,6 +103,7 @@ def test_walks_fall_without_feedback(name: str) -> None:
     assert "GaitOptions(foot" not in text
 
 
+@pytest.mark.slow
 def test_a_replay_that_misses_its_goal_needs_feedback_and_no_more_time() -> None:
     plan = problems.load("arm-reach", "planar-2r").solve()
     beside = plan.xs[0] + [0.3, -0.3, 0.0, 0.0]
@@ -152,6 +157,7 @@ def climb() -> Solution:
     return problems.load("quadruped-stairs", stairs=1).solve()
 
 
+@pytest.mark.slow
 def test_a_gait_on_terrain_stands_on_it_in_mujoco() -> None:
     """All feet end on the landing, with the springs that are the default there; the picture has the same ground."""
     plan = climb()
@@ -315,6 +321,7 @@ def test_a_model_as_plant_keeps_the_forces_of_its_contacts() -> None:
     assert set(motion.measured) == {"notes"}  # and no forces
 
 
+@pytest.mark.slow
 def test_feet_have_the_friction_of_their_cones() -> None:
     """A plan for ice ran on a rough floor, and its feet used .645 of their normal force."""
     robot = trajopt.load_robot("go2")

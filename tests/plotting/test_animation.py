@@ -296,6 +296,7 @@ def test_a_body_has_its_axes_and_its_goal() -> None:
     np.testing.assert_array_equal(film.goals, np.zeros((1, 3)))
 
 
+@pytest.mark.slow
 def test_a_file_gives_the_same_animation(tmp_path: Path) -> None:
     for solution in (trot(), solved("unicycle"), pendulum()):
         loaded = Solution.load(solution.save(tmp_path / "one.npz"))

@@ -138,6 +138,7 @@ def beside_a_ring() -> Solution:
     return solution_of(trajopt.ShootingProblem(state.zero(), [], terminal), state.zero()[None], np.zeros((0, 7)))
 
 
+@pytest.mark.slow
 def test_a_mesh_with_a_grid_is_drawn_itself(beside_a_ring: Solution, tmp_path: Path) -> None:
     """Its triangles, not its hull: no point lies in the hole. A file has them as well."""
     loaded = trajopt.Solution.load(beside_a_ring.save(tmp_path / "ring.npz"))

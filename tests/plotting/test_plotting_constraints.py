@@ -56,6 +56,7 @@ def bands(solution: Solution) -> Any:
     return axes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", ALL)
 def test_pages_of_problems_with_constraints_fit_on_a_screen(make: Callable[[], Solution]) -> None:
     pages = plot_pages(make())

@@ -933,6 +933,7 @@ def test_arguments_of_strip_and_com_are_checked(trot):
         plot_com(trot[0], sole=0.1)
 
 
+@pytest.mark.slow
 def test_a_motion_of_many_phases_has_more_pictures() -> None:
     """By the height of the strip alone a trot of eight cycles has fewer, some of them standing."""
     from tests.support.unsolved import solution_of

@@ -44,6 +44,7 @@ def test_pages_of_ready_cases_fit_on_a_screen(name, robot, unitless):
         assert page.get_suptitle().startswith(f"{name}, SolverFDDP: converged, cost ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gait", ["trot", "walk"])
 def test_pages_of_gaits_fit_on_a_screen(gait, request):
     solution, _ = request.getfixturevalue(gait)
@@ -62,6 +63,7 @@ def test_the_summary_of_a_jump_fits_on_a_screen_and_shows_its_height(jump):  # n
     assert f"centre of mass rises {1e3 * np.ptp(com):.0f} mm ({asked:.0f} asked)" in figure.get_suptitle()
 
 
+@pytest.mark.slow
 def test_pages_are_written_beside_the_summary_with_the_pixels_of_a_screen(walk, tmp_path):  # noqa: F811
     plot_pages(walk[0], tmp_path / "gait.png")
     files = {path.name: imread(path).shape[:2] for path in tmp_path.iterdir()}

@@ -159,6 +159,7 @@ def test_every_kind_is_written(cells: Sweep, tmp_path: Path, kind: str) -> None:
     assert path.stat().st_size > 5000
 
 
+@pytest.mark.slow
 def test_the_summary_adapts_to_the_available_rows(cells: Sweep) -> None:
     check_texts(cells.plot())
     assert "23 of 25 (92 %) converged, 2 MAX_ITERATIONS" in texts(cells.plot())

@@ -31,6 +31,7 @@ from trajopt.solution.motions import described_motion
 from trajopt.states import StateMultibody
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["arm-spheres", "cart-push", "parking", "quadrotor-obstacles", "biped-walk", "stand-up"]
 )
@@ -51,6 +52,7 @@ def test_pictures_of_schedules(trot: tuple[object, gaits.ContactSchedule]) -> No
     check_texts(trot[1].plot())
 
 
+@pytest.mark.slow
 def test_pictures_of_inverse_kinematics() -> None:
     robot = load_robot("panda")
     state = StateMultibody(robot)
@@ -108,6 +110,7 @@ def test_labels_beside_the_box_of_a_motion_in_space_stay_in_the_page(tmp_path: P
     assert box.x0 > 4.0  # [pixel]
 
 
+@pytest.mark.slow
 def test_pictures_of_closed_loops() -> None:
     case = problems.mpc.load("drive-obstacles")
     log = case.simulate(duration=0.2)
@@ -121,6 +124,7 @@ def test_pictures_of_drives() -> None:
     check_texts(plot_drives({"there": poses, "back": poses[::-1]}, points=[[0.2, 0.3]], wheels=wheels, limit=2.0))
 
 
+@pytest.mark.slow
 def test_time_axes_line_up() -> None:
     """Curves above each other, and forces below them, begin and end at the same pixels."""
     figure = plot_summary(few_iterations("hopper")[1])

@@ -95,6 +95,7 @@ def test_an_inline_figure_is_shown_once(monkeypatch: pytest.MonkeyPatch) -> None
         assert not plt.fignum_exists(figure.number)
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_each_figure_once() -> None:
     """In a kernel: as the value of the last line, at the end of a cell, and by `display`."""
     nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")

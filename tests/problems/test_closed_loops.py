@@ -116,6 +116,7 @@ def test_cart_pole_swings_up_and_is_pushed() -> None:
     assert np.abs(log.xs[:, 0]).max() < 0.6 + 0.02
 
 
+@pytest.mark.slow
 def test_cart_pole_balances_all_pushes_on_its_rail() -> None:
     """The whole run by default: 0.3 mm beyond the rail at most, upright before the next push and at the end."""
     case, log = case_of("cart-pole-balance"), log_of("cart-pole-balance")
@@ -188,6 +189,7 @@ def test_wheels_keep_away_from_circles() -> None:
     assert np.median(np.linalg.norm(log.xs[:, :2] - drive.path(log.times), axis=1)) < 0.1
 
 
+@pytest.mark.slow
 def test_scans_alone_lead_through_an_unknown_room() -> None:
     """By the map the body keeps apart; a second run has the same noise, and its scans compile nothing."""
     case = drive_scans.build()
@@ -210,6 +212,7 @@ def test_scans_alone_lead_through_an_unknown_room() -> None:
     assert not any(part.get_label() == "LIDAR readings" for part in again.plot().axes[0].get_children())
 
 
+@pytest.mark.slow
 def test_pictures_show_gates_obstacles_that_move_rails_and_references() -> None:
     """A cart's rail as long as it is, not as far as the cart went."""
     for name, duration, count in (
@@ -335,6 +338,7 @@ def test_forces_are_those_of_pinocchio() -> None:
         np.testing.assert_allclose([forces[foot][t] for foot in held], expected, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_quadruped_recovers_from_a_push() -> None:
     """10 N s make 16 kg 0.6 m/s faster; contacts are those that the simulator finds."""
     log = trotting()
@@ -364,6 +368,7 @@ def test_cones_hold_by_pinocchio() -> None:
     assert told == pytest.approx(max(0.0, -worst.min()), abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("degrees", [0.0, 180.0])
 def test_quadruped_survives_an_impulse_of_its_weight_times_a_quarter_second(degrees: float) -> None:
     """40 N s make the robot 2.5 m/s faster; before it reacted, it fell at 28 N s."""

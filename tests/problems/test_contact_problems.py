@@ -127,6 +127,7 @@ def test_compiled_knots_agree_with_casadi() -> None:
     assert np.abs(found.Fu[LANDING]).max() == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [contact_models.slider, lambda: models()[1]], ids=["slider", "impulse"])
 def test_both_tiers_and_widths_agree_with_casadi(make: Any) -> None:
     """Nine knots: a block of eight and one that is not full; some with contacts switched the other way."""

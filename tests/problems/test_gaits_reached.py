@@ -120,6 +120,7 @@ def check_friction(schedule: ContactSchedule, solution: Solution) -> None:
         assert np.all(np.hypot(force[:, 0], force[:, 1]) < 1.02 * MU * force[:, 2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "robot"), READY)
 def test_ready_gaits_reach_their_references(name: str, robot: str) -> None:
     check(ready(name, robot))
@@ -188,6 +189,7 @@ def lowest_frame(solution: Solution) -> Reached:
     return min((row for row in reached(solution) if row.what == "lowest"), key=lambda row: row.reached)
 
 
+@pytest.mark.slow
 def test_a_gait_that_does_something_else_says_so() -> None:
     """Crocoddyl's legs of Talos: feet rise by a fifth to a third, and end 13 mm above the floor."""
     case = problems.load("crocoddyl-biped-walk")

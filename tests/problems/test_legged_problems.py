@@ -59,6 +59,7 @@ def test_every_row_has_a_cost() -> None:
         assert all(row.cost and row.source == source for table in tables for row in table.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "robot"),
     [

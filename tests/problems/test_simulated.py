@@ -40,6 +40,7 @@ def solution_of(name: str, **options: Any) -> Solution:
     return case.solve()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MOST)
 def test_simulated_problems_converge_to_their_reference_cost(name: str) -> None:
     case, solution = case_of(name), solution_of(name)
@@ -125,6 +126,7 @@ def test_the_hopper_jumps_with_weaker_motors(torque: float, height: float) -> No
     jump_of(solution)
 
 
+@pytest.mark.slow
 def test_direct_transcription_of_implicit_steps_finds_the_jump() -> None:
     """The residual of BACKWARD_RK1F in place of forward steps, with limits: another order of dt, the same jump."""
     case = case_of("hopper", limits=True)
@@ -159,6 +161,7 @@ def carried(solution: Solution, kind: str) -> np.ndarray:
     return np.sum([f[:, 2] for name, f in solution.contact_forces().items() if name.startswith(kind)], axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limits", [False, True])
 def test_the_quadruped_stands_up_from_its_belly_without_a_schedule(limits: bool) -> None:
     """From a guess without torque; it ends on its feet alone, and so it does in steps ten times smaller."""
@@ -189,6 +192,7 @@ def test_the_quadruped_stands_up_from_its_belly_without_a_schedule(limits: bool)
     assert words is None or float(words[2]) <= max(rises) + 1.0
 
 
+@pytest.mark.slow
 def test_gains_within_limits_that_nothing_reaches_are_those_without_limits() -> None:
     """Interior points leave multipliers above 0 at all limits, none of which is active."""
     within, free = solution_of("stand-up", limits=True, torque=100.0), solution_of("stand-up", limits=False)
@@ -198,6 +202,7 @@ def test_gains_within_limits_that_nothing_reaches_are_those_without_limits() -> 
     assert np.abs(within.K - free.K).max() < 1e-3 * np.abs(free.K).max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("robot", "height", "torque"), [("go2", 0.32, 20.0), ("a1", 0.3, 20.0), ("solo12", 0.24, 2.0)])
 def test_robots_stand_up_from_their_belly(robot: str, height: float, torque: float) -> None:
     """Within the torques that their motors give, on their feet alone, and in steps ten times smaller too."""
@@ -223,6 +228,7 @@ def test_robots_stand_up_from_their_belly(robot: str, height: float, torque: flo
     assert np.abs(away[-1]).max() < 0.03
 
 
+@pytest.mark.slow
 def test_the_quadruped_walks_without_a_schedule() -> None:
     """Feet lift, carry in turn and hardly slip, within the motors' limits; in smaller steps it walks as far."""
     case, solution = case_of("walk-freely"), solution_of("walk-freely")

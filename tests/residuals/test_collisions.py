@@ -165,6 +165,7 @@ def test_the_least_distances_are_chosen_and_keep_their_places() -> None:
     np.testing.assert_array_equal(in_place(old, new), [[4, 2, 3, 9]])
 
 
+@pytest.mark.slow
 def test_a_wide_margin_holds_from_obstacles_alone() -> None:
     """A Panda at rest, whose links are 4 cm apart by their shapes, keeps its posture 15 cm beside a ball."""
     state = trajopt.StateMultibody(trajopt.load_robot("panda"))
@@ -263,6 +264,7 @@ def test_derivatives_of_obstacles() -> None:
         assert np.abs(check_derivatives(residual, x)[12:]).max() > 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [SolverSQP, SolverIpopt])
 def test_solvers_keep_the_margin_with_few_slots(solver: Any) -> None:
     target = ROBOT.placement(random_configurations(ROBOT.model, 40, 8), "gripper_left_joint")[:, :3, 3]

@@ -75,6 +75,7 @@ def check(rows: np.ndarray, expected: np.ndarray) -> None:
     np.testing.assert_allclose(np.sort(rows), nearest, atol=0.35 * CELL, rtol=0.1 if nearest.min() > 0.1 else 0.0)
 
 
+@pytest.mark.slow
 def test_rows_are_those_of_coal_within_a_cell(problem: trajopt.ShootingProblem) -> None:
     for seed in (1, 2):
         xs = states(4, seed)
@@ -104,6 +105,7 @@ def test_derivatives_of_rows_of_meshes() -> None:
         assert np.abs(check_derivatives(residual, x)[-9:]).max() > 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [SolverSQP, SolverIpopt])
 def test_solvers_keep_the_margin_from_a_mesh(solver: Any) -> None:
     """A posture with the gripper in the middle of the crate: as near as the margin allows, by Coal."""

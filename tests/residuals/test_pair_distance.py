@@ -130,6 +130,7 @@ def brute_force(first: Reals, second: Reals) -> float:
     return float(np.sqrt(((one[:, None] - two[None]) ** 2).sum(axis=-1).min()))
 
 
+@pytest.mark.slow
 def test_segments_in_every_position() -> None:
     """Ends against ends and insides, parallel, antiparallel, on one line, crossing."""
     rng = np.random.default_rng(0)

@@ -62,6 +62,7 @@ def bends(seed: int = 0) -> Reals:
     return np.asarray(np.cumsum(steps, axis=0) + np.array([0.0, -1.0, 1.0, 0.0, 0.0, 0.0]))
 
 
+@pytest.mark.slow
 def test_number_of_intervals_grows_until_the_motion_is_as_fast_as_can_be() -> None:
     found, few, many = (retime(arm(), bends(), acceleration=8.0, intervals=n) for n in (None, 100, 1600))
     assert few.duration > 1.02 * many.duration

@@ -19,6 +19,7 @@ OF_A_UR = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ur3", "ur10"])
 def test_a_ur_reaches_poses_of_postures_that_are_clear(name: str) -> None:
     """Without the reason "coarse", no pose of a UR3 is reached with the margin of 1 cm, and 5 of 20 of a UR10."""
@@ -38,6 +39,7 @@ def test_a_ur_reaches_poses_of_postures_that_are_clear(name: str) -> None:
         assert not result.failed
 
 
+@pytest.mark.slow
 def test_coarse_pairs_are_near_by_mistake() -> None:
     """Each is closer than 1 cm by its shapes, but not by its meshes, more often than by both."""
     robot = load_robot("ur10")
@@ -48,11 +50,13 @@ def test_coarse_pairs_are_near_by_mistake() -> None:
             assert np.count_nonzero(near & ~touch) > np.count_nonzero(touch)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["panda", "xarm7", "go2", "ur5"])
 def test_other_robots_have_none(name: str) -> None:
     assert "coarse" not in {reason for reason, pairs in load_robot(name).collision_shapes.left_out.items() if pairs}
 
 
+@pytest.mark.slow
 def test_housings_that_are_drawn_into_each_other_are_no_pair() -> None:
     """The meshes of a hip of Talos' legs overlap in 88 % of all configurations, and in each of a jump."""
     robot = load_robot("talos_legs")
@@ -69,6 +73,7 @@ def test_housings_that_are_drawn_into_each_other_are_no_pair() -> None:
     assert min(overlap[links] for links in always) > 0.4
 
 
+@pytest.mark.slow
 def test_a_link_with_the_name_of_its_fixed_joint() -> None:
     """Two frames of a Z1 have the name gripperStator, of which pinocchio's getFrameId raises a bare ValueError."""
     robot = load_robot("z1")
@@ -85,6 +90,7 @@ def test_a_link_with_the_name_of_its_fixed_joint() -> None:
     assert "collisions" in str(result)
 
 
+@pytest.mark.slow
 def test_a_carried_body_leaves_the_pairs_of_the_robot_as_they_are() -> None:
     robot = load_robot("ur10").with_payload("tool0", 3.0, com=[0.0, 0.0, 0.1])
     own = robot.collision_shapes

@@ -58,6 +58,7 @@ def outside(points: Reals, bodies: Any) -> Reals:
     return np.array(gaps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "waste", "middle"),
     [("panda", 30.0, 30.0), ("ur5", 40.0, 40.0), ("go2", 40.0, 40.0)],
@@ -72,6 +73,7 @@ def test_distances_are_those_of_the_meshes_within_the_bars(name: str, waste: flo
     assert np.median(found.waste()) <= 1e-3 * middle
 
 
+@pytest.mark.slow
 def test_links_of_several_boxes_and_cylinders_waste_little() -> None:
     """One capsule around the base of ANYmal is up to 10 cm thicker: its shins seem to touch it where it walks."""
     robot = load_robot("anymal")
@@ -146,6 +148,7 @@ def test_a_flat_plate_and_a_single_point_have_shapes() -> None:
     assert fit_capsule(np.ones((1, 3))).radius < 1e-6
 
 
+@pytest.mark.slow
 def test_less_waste_takes_more_shapes() -> None:
     robot = load_robot("ur5")
     counts = [len(fit_collision_shapes(robot, waste=waste).bodies) for waste in (1.0, 0.04)]
@@ -203,6 +206,7 @@ def test_an_srdf_disables_pairs(tmp_path: Path) -> None:
         fit_collision_shapes(boxes(tmp_path), srdf=tmp_path / "other.srdf")
 
 
+@pytest.mark.slow
 def test_pairs_that_touch_at_a_reference_configuration_are_left_out(tmp_path: Path) -> None:
     robot = boxes(tmp_path, BOX.replace("0.07", "0.2"))
     model, bodies, pairs = robot.model, robot.collision_shapes.bodies, robot.collision_shapes.pairs
@@ -357,6 +361,7 @@ def test_constraints_of_a_robot_keep_its_links_apart() -> None:
         trajopt.ConstraintStack.of_robot(state, collisions=True, margin=np.nan)
 
 
+@pytest.mark.slow
 def test_a_reach_into_the_own_arm_keeps_the_margin() -> None:
     robot = load_robot("ur5")
     state, shapes = trajopt.StateMultibody(robot), robot.collision_shapes

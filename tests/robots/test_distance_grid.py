@@ -172,6 +172,7 @@ def test_a_grid_comes_from_the_disk_cache(monkeypatch: pytest.MonkeyPatch) -> No
     np.testing.assert_array_equal(DistanceGrid.of(triangles, CELL).coefficients, first.coefficients)
 
 
+@pytest.mark.slow
 def test_scenes_and_files_keep_a_mesh_with_a_grid(tmp_path: Path) -> None:
     mesh = trajopt.TriangleMesh(ring(), placement=PLACED, cell=CELL)
     scene = trajopt.Scene({"ring": mesh, "ball": trajopt.Sphere(0.1)})

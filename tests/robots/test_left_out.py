@@ -48,6 +48,7 @@ def test_links_that_an_srdf_disables_without_a_lasting_reason_are_checked(tmp_pa
     assert not shapes.unchecked
 
 
+@pytest.mark.slow
 def test_links_that_touch_in_a_reference_configuration_are_left_out_as_a_whole(tmp_path: Path) -> None:
     text = BOX.replace("0.07", "0.2")
     shapes = srdf(tmp_path, "Default", text)
@@ -61,6 +62,7 @@ def test_links_that_touch_in_a_reference_configuration_are_left_out_as_a_whole(t
     assert folded.unchecked == "base and hand (shapes touch in a reference configuration)"
 
 
+@pytest.mark.slow
 def test_links_whose_shapes_are_never_apart_are_left_out_as_a_whole(tmp_path: Path) -> None:
     """The hand is 1 to 2 cm away from the base, whatever the joints do, which is less than shapes exceed links."""
     text = BOX.replace('xyz="0.1 0 0"', 'xyz="0 0 0"').replace('xyz="0.5 0 0.3"', 'xyz="0 0 0"')

@@ -211,6 +211,7 @@ def test_messages() -> None:
             call()
 
 
+@pytest.mark.slow
 def test_a_length_is_the_minimum_of_a_scan() -> None:
     """The link of a throw, see the example; a scan solves one problem for each length."""
     path = next(path for path in EXAMPLES if path.stem == "40_link_length")

@@ -85,6 +85,7 @@ def test_the_mass_of_a_payload_is_a_parameter_of_dynamics() -> None:
             np.testing.assert_allclose(torques(model, q, v, (xs[t + 1, 6:] - v) / 0.02), us[t], atol=1e-8)
 
 
+@pytest.mark.slow
 def test_a_solver_chooses_the_mass_of_a_payload() -> None:
     """Fixed torques hold one mass; a freed mass is that one."""
     problem = holding()

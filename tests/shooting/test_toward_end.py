@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import casadi as ca
 import numpy as np
+import pytest
 from casadi import SX
 
 import trajopt
@@ -51,6 +52,7 @@ def crane(height: Callable[[SX], SX] | None = None) -> trajopt.ShootingProblem:
     return trajopt.ShootingProblem(START, [knot] * 80, end)
 
 
+@pytest.mark.slow
 def test_a_fastest_motion_of_a_crane_needs_no_guess() -> None:
     problem = crane()
     problem.free("dt", 0.02, 0.12)

@@ -75,6 +75,7 @@ def landing() -> np.ndarray:
     return x
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["FORWARD_RK1F", "FORWARD_RK2I", "BACKWARD_RK1F"])
 def test_derivatives_of_a_rollout_match_central_differences(mode: str) -> None:
     sim = simulator(mode)
@@ -137,6 +138,7 @@ def test_calc_and_calc_diff_run_compiled_code(monkeypatch: pytest.MonkeyPatch) -
     np.testing.assert_allclose(np.hstack([data.Fx, data.Fu]), wanted, rtol=0, atol=1e-9 * np.abs(wanted).max())
 
 
+@pytest.mark.slow
 def test_every_solver_finds_the_same_push() -> None:
     action, costs = model(simulator(strength=1e5), forces=False), []
     x0 = state(0.002, tilt=0.0, speed=0.0)

@@ -38,6 +38,7 @@ def residuals(solution: Solution, sim: Simulator, dt: float = DT) -> float:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [mode for mode in BACKWARD if mode != "BACKWARD_RK1F"])
 def test_direct_transcription_finds_the_optimum_of_the_rollouts(mode: str) -> None:
     """From states that are no motion. The residual is what the simulator says, to rounding.
@@ -58,6 +59,7 @@ def test_direct_transcription_finds_the_optimum_of_the_rollouts(mode: str) -> No
     assert np.ptp(costs) <= 1e-8 * costs[0]
 
 
+@pytest.mark.slow
 def test_forces_and_accelerations_of_implicit_steps_in_costs_and_rows() -> None:
     sim = simulator("BACKWARD_RK1F", strength=1e5)
     action = model(sim)
@@ -72,6 +74,7 @@ def test_forces_and_accelerations_of_implicit_steps_in_costs_and_rows() -> None:
     np.testing.assert_allclose(told[9], wanted, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_short_steps_lead_to_the_optimum_of_forward_steps() -> None:
     """The difference of both optima is of order 1 in dt: slope within 0.2."""
     differences, T = [], [12, 24, 48]

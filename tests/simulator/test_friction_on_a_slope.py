@@ -44,6 +44,7 @@ def boxes(rays: int, friction: float) -> tuple[Simulator, Reals]:
     return Simulator(builder.build("box"), contacts, "BACKWARD_RK1F"), np.concatenate([0.05 * NORMAL, turn])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rays", "too_far"), [(6, 0.235), (24, 0.006)])
 def test_a_box_pushed_at_30_degrees_to_the_fall_line(rays: int, too_far: float) -> None:
     simulator, place = boxes(rays, FRICTION)
@@ -78,6 +79,7 @@ def of_four_points(v: Reals, turning: float, friction: float, height: float = 0.
     return s[:3]
 
 
+@pytest.mark.slow
 def test_a_box_that_slides_and_spins_needs_more_rays() -> None:
     """The figures of `MDPContact` and of the limitations; the error falls with the number of rays."""
     v, errors = np.array([1.0, 0.5]), []

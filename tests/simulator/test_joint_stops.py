@@ -77,6 +77,7 @@ def legged(*, stops: bool) -> Simulator:
     return case.simulator(joint_stops=stops)
 
 
+@pytest.mark.slow
 def test_energy_bound_with_contacts(rng: np.random.Generator) -> None:
     """½ v̂ᵀHv̂ ≤ ½ v_freeᵀHv_free + μ (Σ n + 1) at any state, as of contacts alone."""
     case, sim = quadruped(), legged(stops=True)
@@ -182,6 +183,7 @@ def test_the_switch_is_smooth() -> None:
     assert changes[1] < 1e-9 < 1e-6 < changes[2]
 
 
+@pytest.mark.slow
 def test_batches_have_the_bits_of_single_states(rng: np.random.Generator) -> None:
     """Lanes near their stops and lanes far from them, side by side."""
     sim, free, model = legged(stops=True), legged(stops=False), quadruped().mechanism.model()

@@ -131,6 +131,7 @@ def simulator(name: str) -> Any:
     return sample(name).case.simulator()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(ROBOTS))
 def test_steps_are_finite_and_keep_the_energy_bound(name: str) -> None:
     """½ v̂ᵀHv̂ ≤ ½ v_freeᵀHv_free + μ Σ (n_f + 1), μ = β dt; 1e-12 of the energy for rounding."""

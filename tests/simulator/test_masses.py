@@ -103,6 +103,7 @@ def action(sim: Simulator) -> ActionModelSimulator:
     return ActionModelSimulator(sim, costs, dt=DT, actuation=motors)
 
 
+@pytest.mark.slow
 def test_an_action_model_takes_other_masses_too() -> None:
     """In a problem, by name, and from the simulator that it was made with."""
     plain = Simulator(heavier(), corners(strength=1e6), barrier_weight=0.05)

@@ -100,6 +100,7 @@ def test_collision_rows_measure_the_bodies_that_are_nearest_to_a_longer_arm(how:
     assert "too near" not in solution.explain()
 
 
+@pytest.mark.slow
 def test_mujoco_simulates_the_masses_of_the_solve() -> None:
     """It simulated those of the file."""
     pytest.importorskip("mujoco")

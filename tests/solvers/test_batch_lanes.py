@@ -151,6 +151,7 @@ def test_wild_guesses_end_as_in_a_loop() -> None:
         assert_as_looped(solutions, looped(solver, X, xs, us))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BOTH)
 def test_bits_do_not_depend_on_order_size_or_number_of_lanes(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = problems.load("double-pendulum", T=30).problem
@@ -234,6 +235,7 @@ def test_threads_give_the_same_bits(kind: Any, monkeypatch: pytest.MonkeyPatch) 
         assert [r.cost for r in row.history] == [r.cost for r in other.history]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rows", "count"), [(8, 1), (248, 1), (256, 2), (10_000, lanes.MOST)])
 def test_few_rows_take_few_threads(rows: int, count: int) -> None:
     solver = SolverDDP(problems.load("pendulum", T=4).problem)

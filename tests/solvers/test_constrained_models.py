@@ -102,6 +102,7 @@ def landing(most: float) -> ShootingProblem:
     return ShootingProblem(x0, [air] * 5 + [impact], trajopt.CostStack(state))
 
 
+@pytest.mark.slow
 def test_on_impulses() -> None:
     """Legs give way before they touch down, so that the impulse stays within its limits."""
     hard = SolverSQP(landing(np.inf)).solve()
@@ -115,6 +116,7 @@ def test_on_impulses() -> None:
     assert max(float(v.max()) for v in gentle.violations().values()) < 1e-6
 
 
+@pytest.mark.slow
 def test_a_robot_s_own_limits_hold() -> None:
     """Of positions, velocities and torques of an arm, which it would exceed by far."""
     state = trajopt.StateMultibody(trajopt.load_robot("talos_arm"))

@@ -238,6 +238,7 @@ CROCODDYL = {  # 3.2.1, of the first 40 starts: see tests/benchmarks/convergence
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILIES)
 def test_as_many_converge_as_with_crocoddyl(name: str) -> None:
     """With our defaults at least as many, with its profile just as many, but for one that a rounding decides."""

@@ -31,6 +31,7 @@ def solve_inverse(name: str) -> Solution:
     return SolverSQP(problem).solve(*guess_of(problem))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GAITS)
 def test_gaits(name: str) -> None:
     """The same motion, torques and forces as forward dynamics, from the same standing robot."""
@@ -68,6 +69,7 @@ def test_multipliers_exist_at_the_optimum_of_forward_dynamics() -> None:
     assert np.abs(solution.stationarity()).max() < 1e-8 * largest
 
 
+@pytest.mark.slow
 def test_small_quadruped_trots_within_the_same_cost() -> None:
     forward = problems.load("quadruped-trot", robot="small-quadruped")
     known = SolverFDDP(forward.problem, forward.options).solve(forward.xs, forward.us)
@@ -78,6 +80,7 @@ def test_small_quadruped_trots_within_the_same_cost() -> None:
     assert solution.cost == pytest.approx(known.cost, rel=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ur5", "panda", "planar-3r"])
 def test_arms(name: str) -> None:
     """No equations at all: torques are what costs see. The guess moves as forward dynamics without torques."""

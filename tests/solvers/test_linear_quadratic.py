@@ -278,6 +278,7 @@ def test_right_hand_sides_that_are_not_finite() -> None:
     assert (outcome.failure, outcome.failed_knot) == (RiccatiFailure.NOT_FINITE, 2)
 
 
+@pytest.mark.slow
 def test_nothing_is_read_or_written_past_the_ends_of_the_arrays() -> None:
     """Arrays end where memory ends: what reads on would end the process."""
     code = "from tests.solvers.test_linear_quadratic import solve_at_the_end_of_memory as solve; solve()"

@@ -14,6 +14,7 @@ from trajopt.solvers import SolverIpopt, SolverSQP
 from trajopt.types import Reals
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["particle", "arm", "lander", "glider", "rocket"])
 def test_minimum_times_are_those_of_ipopt(name: str) -> None:
     """IPOPT takes 14, 25, 11, 23 and 354 iterations; required are at most 1.5 times as many, or 10 more."""
@@ -72,6 +73,7 @@ def test_rocket_uses_least_and_full_thrust_and_touches_its_glide_slope() -> None
     assert slope.min() > -1e-4
 
 
+@pytest.mark.slow
 def test_double_pendulum_swings_up_by_torques_at_their_limits() -> None:
     """IPOPT from the same guess ends in a slower swing, of 1.005 s; from this motion it finds the same optimum."""
     problem, solution = solved("double_pendulum")
@@ -82,6 +84,7 @@ def test_double_pendulum_swings_up_by_torques_at_their_limits() -> None:
     assert np.mean(mask.any(axis=1)) > 0.9
 
 
+@pytest.mark.slow
 def test_motion_between_the_ends_of_a_path_is_faster_than_along_it() -> None:
     """UR5 within the velocities and torques of its file; the motion along the path is the guess."""
     robot = trajopt.load_robot("ur5")

@@ -49,6 +49,7 @@ AGREE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "solver"), AGREE, ids=[f"{name}-{solver.__name__}" for name, solver in AGREE])
 def test_solvers_agree_from_the_same_guess(name: str, solver: type[SolverAbstract]) -> None:
     ours, theirs = solution_of(name, SolverSQP), solution_of(name, solver)
@@ -70,6 +71,7 @@ def test_multipliers_agree(name: str) -> None:
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=2e-4 * largest)
 
 
+@pytest.mark.slow
 def test_ipopt_confirms_a_better_optimum() -> None:
     """IPOPT's guess leads it to 12.04; from ours it stays, to ten digits, with the same controls."""
     known = ocp_problems.obstacles()
@@ -82,6 +84,7 @@ def test_ipopt_confirms_a_better_optimum() -> None:
     np.testing.assert_allclose(ours.us, confirmed.us, rtol=0, atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("wall", "cost"), [(False, 102.430949), (True, 102.59476)])
 def test_chain_of_masses(wall: bool, cost: float) -> None:
     """To the digits of the reference, in no more iterations than IPOPT."""
@@ -163,6 +166,7 @@ def test_rotations_are_counted_from_near(
     assert ours.cost == pytest.approx(solution.cost, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [SolverIpopt, SolverFatrop])
 def test_a_quadrotor_turns_by_more_than_a_radian(solver: type[SolverAbstract], monkeypatch: pytest.MonkeyPatch) -> None:
     problem, centres = yaw(2.5), Centres(monkeypatch)

@@ -328,6 +328,7 @@ print(peak() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("anew", ["one solver", "new solvers", "new problems"])
 def test_500_solves_leave_memory_where_it_was_after_50(anew: str) -> None:
     """In a process of its own: the peak is one of its whole life."""

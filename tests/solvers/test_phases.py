@@ -163,6 +163,7 @@ def test_zermelo_in_three_phases_as_opti() -> None:
     assert np.dot(sizes, solution.unknowns["dt"]) == pytest.approx(cost, rel=1e-8)
 
 
+@pytest.mark.slow
 def test_goddard_with_burn_arc_and_coast_as_opti() -> None:
     """Full thrust, an arc of any thrust, and a coast, the known structure of the optimum, with a duration each."""
     sizes, N = [20, 40, 20], 80

@@ -245,6 +245,7 @@ def test_without_convergence_the_least_violation_is_best() -> None:
     np.testing.assert_array_equal(best_of(batch).us, batch.us[int(np.argmin(worst))])
 
 
+@pytest.mark.slow
 def test_unsolved_starts_are_ranked_by_the_motions_that_they_return() -> None:
     """The last iterations of each start belong to other attempts, which violate more."""
     problem, guess = slot()

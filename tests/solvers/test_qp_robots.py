@@ -35,6 +35,7 @@ def missed(qp: StageQP, found: QPSolution) -> float:
     return max(residual.stationarity, float(np.abs(residual.dynamics).max()), float(beyond))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_first_programs_of_robots(name: str) -> None:
     """To 1e-4 in no more iterations than published, by the median; the objective is osqp's."""

@@ -50,6 +50,7 @@ def test_growth_is_the_largest_product_of_closed_loop_steps() -> None:
     assert growth(F, 0.0 * K) == pytest.approx(8.0)
 
 
+@pytest.mark.slow
 def test_derivatives_of_explicit_sliding_warn(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         assert SolutionDerivatives(slid("FORWARD_RK1F")).growth > LARGE
@@ -57,6 +58,7 @@ def test_derivatives_of_explicit_sliding_warn(caplog: pytest.LogCaptureFixture) 
     assert "use Simulator(..., 'BACKWARD_RK1F'), or a shorter dt" in caplog.text
 
 
+@pytest.mark.slow
 def test_derivatives_of_implicit_sliding_are_those_of_a_sliding_point(caplog: pytest.LogCaptureFixture) -> None:
     solution = slid("BACKWARD_RK1F")
     with caplog.at_level(logging.WARNING):
@@ -69,6 +71,7 @@ def test_derivatives_of_implicit_sliding_are_those_of_a_sliding_point(caplog: py
     assert np.ptp(solution.xs[:, 2]) < 5e-4  # it does not hop
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", ["LINE_SEARCH_FAILED", "MAX_ITERATIONS", "STALLED"])
 def test_a_solve_of_explicit_sliding_that_fails_names_the_mode(status: str) -> None:
 

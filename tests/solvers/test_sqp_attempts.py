@@ -39,6 +39,7 @@ def worst(solution: Solution) -> float:
     return float(max(np.abs(solution.gaps()).max(), *violations))
 
 
+@pytest.mark.slow
 def test_a_trailer_in_a_bay_is_solved_by_the_second_method() -> None:
     """Rollouts end at a stationary point of the violation; a solution is found, better than IPOPT's."""
     problem, guess = trailer()

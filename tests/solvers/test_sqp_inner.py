@@ -129,6 +129,7 @@ def test_linear_steps_of_a_limited_arm(qp: str) -> None:
     assert worst(solution) < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("qp", INNER)
 def test_a_solver_solves_twice_alike(qp: str) -> None:
     """What an inner solver keeps from solve to solve changes no result beyond its tolerance."""

@@ -101,6 +101,7 @@ def test_free_start_with_limits_of_controls(steps: str) -> None:
         assert SolverSQP(fixed).solve().cost > solution.cost - 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", STEPS)
 def test_free_start_on_a_manifold(steps: str) -> None:
     """A quadrotor that may start anywhere starts where it shall hover."""

@@ -146,6 +146,7 @@ def power(factor: float, exponents: npt.ArrayLike) -> Reals:
     return factor ** np.asarray(exponents, dtype=np.float64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "kind"), KINDS)
 def test_iterations_do_not_depend_on_units(name: str, kind: str) -> None:
     problem = PROBLEMS[name]

@@ -26,6 +26,7 @@ def apart(xs: Reals) -> float:
     return float((np.linalg.norm(xs[:, None, :2] - POSTS[:, :2], axis=2) - POSTS[:, 2]).min()) - BODY
 
 
+@pytest.mark.slow
 def test_the_second_start_leads_around_circles() -> None:
     problem = drive()
     way = states_around(problem, np.tile(problem.x0, (problem.T + 1, 1)))

@@ -94,6 +94,7 @@ def test_length_of_a_pendulum_that_swings_by_itself() -> None:
     assert solution.cost < 1e-12
 
 
+@pytest.mark.slow
 def test_length_of_a_large_swing_is_that_of_a_scan() -> None:
     def cost(length: float) -> float:
         fixed = swing()
@@ -197,6 +198,7 @@ def test_free_start_and_free_time_together() -> None:
     assert SolverSQP(chosen).solve().multipliers["start"].shape == (2,)
 
 
+@pytest.mark.slow
 def test_time_of_an_arm_as_ipopt_and_as_a_scan() -> None:
     case = problems.load("arm-reach")
     case.problem.free("dt", 0.005, 0.02)
@@ -210,6 +212,7 @@ def test_time_of_an_arm_as_ipopt_and_as_a_scan() -> None:
         assert SolverSQP(fixed).solve(own).cost > own.cost
 
 
+@pytest.mark.slow
 def test_time_step_of_a_walk_with_contacts_is_the_best_of_a_scan() -> None:
     case = problems.load("biped-walk")
     first = SolverSQP(case.problem).solve(case.xs, case.us)

@@ -379,6 +379,7 @@ def test_dask(goals: Any, tmp_path: Path) -> None:
     check(found, one_call(goals))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_workers_of_dask_that_are_killed_are_replaced(goals: Any, tmp_path: Path) -> None:
     """A nanny starts another worker, and the rows of the dead one are solved there."""

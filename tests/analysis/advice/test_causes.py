@@ -94,6 +94,7 @@ def test_degrees_come_first() -> None:
     assert second.startswith("-> move x0, which is 79.7 rad below -6.283 of 'positions[")
 
 
+@pytest.mark.slow
 def test_places_too_far_apart_for_the_time_between_them_are_named_alone() -> None:
     (line,) = advice(still(reach(at=(30, 31))))
     assert line.startswith(
@@ -114,6 +115,7 @@ def test_places_too_far_apart_for_the_time_between_them_are_named_alone() -> Non
     assert SolverSQP(reach(T=150, at=(40, 90))).solve().converged
 
 
+@pytest.mark.slow
 def test_weak_motors_are_the_only_advice_and_more_time_helps_those_that_can_swing() -> None:
     """The shoulder holds 17 N m; with 4 N m it swings within 1.5 s, but not within 1 s."""
     weak, weaker = np.array([150.0, 4.0, 150.0, 28.0, 28.0, 28.0]), 1e-3 * STRONG

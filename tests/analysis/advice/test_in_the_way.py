@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import pytest
 
 import trajopt
 from tests.support.posts import GOAL, POSTS, drive
@@ -32,6 +33,7 @@ def test_a_motion_through_posts_is_to_begin_with_a_way_around() -> None:
     assert not any(words in each for words in false for each in (first, *others))
 
 
+@pytest.mark.slow
 def test_several_guesses_have_a_way_around_among_them() -> None:
     """Their trajectory leads through posts, as the time is too short for the way: this is to be said."""
     problem = drive()
@@ -62,6 +64,7 @@ def test_small_violations_are_no_ways_through_a_post() -> None:
     assert in_the_way(solution, [through])[0].startswith("the motion leads through 'posts' at knots ")
 
 
+@pytest.mark.slow
 def test_an_arm_through_a_ball_is_to_begin_with_a_plan() -> None:
     robot = trajopt.load_robot("ur5")
     state = trajopt.StateMultibody(robot)

@@ -162,6 +162,7 @@ def test_the_plane_need_not_have_a_unit_normal() -> None:
     assert np.abs(steps[0][23:] - m.simulate(DT, m.qdq + 0.1 * np.eye(45)[2])[0][23:]).max() > 1e-3  # it touched
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["hyq", "anymal", "four-limbs"])
 def test_simulate_and_batches(name: str) -> None:
     """Derivatives are those of central differences in tangent spaces, and batches have the bits of single steps."""
