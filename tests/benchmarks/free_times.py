@@ -34,7 +34,8 @@ RACE = """Quadrotor through seven gates, full dynamics, rotor limits (example 44
 JUMPS, SEED = 40, 1
 LEAPS = f"""Jumps of an A1 within its torque limits, {JUMPS} heights and lengths by seed {SEED}: solved with fixed
 durations (required: 10 to 20, so that jumps are neither easy nor hopeless), and with free ones (at least 1.5 times as
-many). Cost with free durations in that with fixed ones: median of the jumps that both solve."""
+many). Solved are jumps whose feet push within the friction cone, and whose joints keep their limits. Cost with free
+durations in that with fixed ones: median of the jumps that both solve."""
 
 
 @dataclass(frozen=True)

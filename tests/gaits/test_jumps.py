@@ -86,6 +86,31 @@ def test_a_body_can_follow_the_path(length: tuple[float, float, float]) -> None:
     np.testing.assert_allclose(acceleration[air[1:-1], :2], 0.0, atol=1e-6)
 
 
+@pytest.mark.parametrize("ground_knots", [12, 20, 30, 60])
+@pytest.mark.parametrize("height", [0.15, 0.3, 0.5, 1.0])
+def test_legs_can_follow_a_level_jump_in_any_time(height: float, ground_knots: int) -> None:
+    """It crouches at most by half its height, from standing, and rises again; a path with 2 g would be underground."""
+    schedule = gaits.quadruped_jump(stance_of("go2"), jump_height=height, dt=1e-2, ground_knots=ground_knots)
+    com, start = schedule.com_references[~schedule.touchdowns], np.array(schedule.start.com)
+    np.testing.assert_allclose(com[0], start, atol=1e-12)
+    np.testing.assert_allclose(com[-1], start + [0.1, 0.0, 0.0], atol=5e-3)
+    assert com[:, 2].min() > start[2] - 0.55 * (start[2] - schedule.start.height)
+    names = [phase.name for phase in schedule.phases]
+    assert {"crouch", "push", "brake"} <= {*names}
+    speed = max(np.abs(phase.com_velocities).max() for phase in schedule.phases if phase.com_velocities is not None)
+    assert np.abs(np.diff(com, axis=0)).max() < 1.01 * speed * schedule.dt
+
+
+@pytest.mark.parametrize("ground_knots", [1, 2, 3])
+def test_jumps_with_few_knots_on_the_ground(ground_knots: int) -> None:
+    for length in ((0.1, 0.0, 0.0), (0.1, 0.0, 0.1)):
+        schedule = gaits.quadruped_jump(
+            stance_of("go2"), jump_height=0.3, jump_length=length, dt=1e-2, ground_knots=ground_knots
+        )
+        assert np.isfinite(schedule.com_references[~schedule.touchdowns]).all()
+        assert sum(phase.knots for phase in schedule.phases if phase.stance) == 2 * ground_knots
+
+
 def test_the_ground_is_where_each_foot_stands() -> None:
     stance = stance_of("anymal")
     schedule = gaits.quadruped_jump(stance, jump_length=(0.1, 0.0, 0.0))

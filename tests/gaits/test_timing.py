@@ -12,7 +12,7 @@ import pytest
 import trajopt
 from tests.support.a1_jumps import drawn
 from trajopt import gaits
-from trajopt.analysis import replay
+from trajopt.analysis import friction_use, legged_motion, replay
 from trajopt.errors import InvalidArgumentError
 from trajopt.gaits import ContactSchedule, FreeTime, Stance
 from trajopt.shooting import ShootingProblem
@@ -125,14 +125,17 @@ def test_motion_with_impulses_and_free_times_replays_in_the_simulator() -> None:
 
 @pytest.mark.slow
 def test_jumps_within_torque_limits_need_free_durations() -> None:
-    """Two of the forty that `python -m tests.benchmarks -o free-times` counts; one needs too much torque, if fixed."""
-    high, far = (drawn(5, 1)[i] for i in (4, 1))
-    assert not high.solved(high.fixed())
-    assert high.solved(free := high.free())
-    assert np.abs(high.unlimited.us).max() > 2.0 * np.abs(free.us).max()
-    assert far.solved(fixed := far.fixed())
+    """Two of the forty that `python -m tests.benchmarks -o free-times` counts; feet of one pull, if times are fixed."""
+    far, high = drawn(5, 1)[1], drawn(3, 1)[2]
+    fixed = far.fixed()
+    assert fixed.converged
+    assert not far.solved(fixed)
+    assert friction_use(legged_motion(fixed)) == np.inf
     assert far.solved(free := far.free())
-    assert free.cost < 0.25 * fixed.cost
+    assert np.abs(far.unlimited.us).max() > 2.0 * np.abs(free.us).max()
+    assert high.solved(fixed := high.fixed())
+    assert high.solved(free := high.free())
+    assert free.cost < 0.8 * fixed.cost
 
 
 def test_schedule_of_whole_time_steps() -> None:

@@ -15,6 +15,7 @@ from tests.support.legged_problems import guess_of
 from tests.support.limited_problems import arm, unicycle
 from trajopt import problems
 from trajopt.errors import InvalidArgumentError
+from trajopt.gaits import GaitOptions
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solution import Solution, SolverStatus
@@ -131,13 +132,13 @@ def test_a_program_that_is_not_convex_is_refused() -> None:
 
 def test_limits_hold_while_gaps_close() -> None:
     """From a motion beyond limits, a direction that ignores them promises what clipped controls can't keep."""
-    jump = Jump(0.2, 0.9)
+    jump = Jump(0.2, 0.9, ground=12, options=GaitOptions())
     motion, problem = jump.unlimited, jump.problem()
     assert np.abs(motion.us).max() > 2.0 * problem.running[0].upper.max()
     as_crocoddyl = SolverBoxFDDP(problem, dataclasses.replace(WITHIN, box_exact=False)).solve(motion)
     assert as_crocoddyl.status is SolverStatus.LINE_SEARCH_FAILED
     assert np.abs(as_crocoddyl.gaps()).max() > 1.0
-    assert jump.solved(SolverBoxFDDP(problem, WITHIN).solve(motion))
+    assert jump.arrives(SolverBoxFDDP(problem, WITHIN).solve(motion))
 
 
 def slope_within_limits(problem: ShootingProblem, solution: Solution) -> float:

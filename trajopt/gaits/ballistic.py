@@ -26,6 +26,7 @@ _UP, _DOWN, _DEPTH = np.array([(0.0, 0.3), (0.35, 0.6)]), np.array([(0.2, 0.1), 
 difference in height; and how deep it crouches, relative to its height [-]. The first values are for legs that stand
 bent, the second ones for straight legs, whose joints would have to turn too fast for the speed of a push. Legs that are
 still folded when they land on a platform need less speed."""
+_DEEPEST = 0.5  # largest depth of a crouch between places of equal height, relative to the height [-]
 _BENT, _STRAIGHT = 0.65, 0.75
 """Height of the centre of mass relative to the length of the stance, for legs that count as bent and straight [-]. B1,
 A1, ANYmal and Solo12 stand at 0.49 to 0.65, Go2 at 0.76."""
@@ -35,9 +36,10 @@ A1, ANYmal and Solo12 stand at 0.49 to 0.65, Go2 at 0.76."""
 class Leap:
     """Path of the centre of mass in a jump.
 
-    It crouches, is pushed up, flies on a parabola, is braked and rises. Between places of equal height, it crouches to
-    rest and gains its horizontal velocity evenly on the ground. At a step it crouches straight down, away from the
-    edge, only the push drives it ahead, and constant accelerations are such that feet need not pull.
+    It crouches, is pushed up, flies on a parabola, is braked and rises. Between places of equal height it gains its
+    horizontal velocity evenly on the ground; if there is time, it crouches to rest. At a step it crouches straight
+    down, away from the edge, only the push drives it ahead, and constant accelerations are such that feet need not
+    pull.
 
     Attributes:
         com: Centre of mass at the start (3,) [m].
@@ -65,10 +67,12 @@ class Leap:
         down = up - GRAVITY * time
         depth = float(np.dot((1 - straight, straight), _DEPTH)) * standing
         level, after = abs(self.by[2]) < _LEVEL, AFTER[::-1]
-        if level:
-            push, brake = (_Push.slow(self.knots, knots, self.dt) for knots in (ground, landed))
+        deepest = _DEEPEST * standing
+        if level and self.height / 2 <= deepest and 3 * self.knots / 4 <= min(ground, landed):  # twice the push's time
+            push, brake = (_Push.slow(up, self.knots, knots, self.dt) for knots in (ground, landed))
             after = ("rise", "landed", "brake")
         else:
+            depth = deepest if level else depth
             push, brake = _Push.to(up, low, depth, ground, self.dt), _Push.to(-down, deep, depth, landed, self.dt)
         gains = [ground * self.dt, landed * self.dt] if level else [push.time, brake.time]
         ahead = self.by[:2] / (time + sum(gains) / 2)
@@ -135,6 +139,7 @@ class _Push:
         crouches: Number of knots of the crouch [-].
         pushes: Number of knots of the push [-].
         turn: Downward speed at the end of the crouch [m/s].
+        speed: Upward speed at the end of the push [m/s].
         time: Duration of the push [s].
     """
 
@@ -142,21 +147,23 @@ class _Push:
     crouches: int
     pushes: int
     turn: float
+    speed: float
     time: float
 
     @classmethod
-    def slow(cls, flight: int, knots: int, dt: float) -> Self:
+    def slow(cls, speed: float, flight: int, knots: int, dt: float) -> Self:
         """Plans a crouch to rest, and a push with 2 g for a quarter of a flight of `flight` knots."""
         pushes = min(max(1, round(flight / 4)), knots)
-        return cls(waits=0, crouches=knots - pushes, pushes=pushes, turn=0.0, time=pushes * dt)
+        return cls(waits=0, crouches=knots - pushes, pushes=pushes, turn=0.0, speed=speed, time=pushes * dt)
 
     @classmethod
     def to(cls, speed: float, rise: float, depth: float, knots: int, dt: float) -> Self:
         """Plans the motion within a number of knots.
 
         With accelerations -A for the time s and B for the time t, the velocity is v = B t - A s at the end, and the
-        height is (v t - A s (s + t)) / 2. The deepest point is v² / (2 B) minus that height below the start. Too few
-        knots leave no time for a push from rest at the start; then it begins at rest at the deepest point.
+        height is (v t - A s (s + t)) / 2. The deepest point is v² / (2 B) minus that height below the start. With too
+        few knots the crouch is shorter and the push stronger, up to 4 g; with fewer still, the path is that of the time
+        it needs, and faster.
 
         Args:
             speed: Upward velocity at the end [m/s].
@@ -165,21 +172,23 @@ class _Push:
             knots: Number of knots [-].
             dt: Time step [s].
         """
+        if speed <= 0 or knots < 2:
+            return cls.slow(speed, 0, knots, dt)
         push = max(_PUSH, speed**2 / (2 * max(depth + rise, 0.1 * depth)))
         fall = np.sqrt(max(speed**2 / push - 2 * rise, 0.0) / (1 / _FALL + 1 / push)) / _FALL
         least = fall + (_FALL * fall + speed) / push
         time = min(least, knots * dt)
-        if time < least:
-            fall = (speed * time - 2 * rise) / (speed + _FALL * time)
-            push = (speed + _FALL * fall) / max(time - fall, 1e-9)
-        if speed <= 0 or (time < least and push > _MOST):
-            pushes = min(max(1, round(speed / (_PUSH * dt))), knots)
-            return cls(waits=0, crouches=knots - pushes, pushes=pushes, turn=0.0, time=pushes * dt)
+        shorter = (speed * time - 2 * rise) / (speed + _FALL * time)
+        if time < least and (speed + _FALL * shorter) <= _MOST * (time - shorter):
+            fall, least = shorter, time
+        faster = least / time
         total = min(max(round(time / dt), 2), knots)
-        crouches = min(max(round(fall / dt), 1), total - 1)
+        crouches = min(max(round(fall / faster / dt), 1), total - 1)
         pushes = total - crouches
-        turn = (speed * pushes - 2 * rise / dt) / total
-        return cls(waits=knots - total, crouches=crouches, pushes=pushes, turn=turn, time=pushes * dt)
+        turn = (faster * speed * pushes - 2 * rise / dt) / total
+        return cls(
+            waits=knots - total, crouches=crouches, pushes=pushes, turn=turn, speed=faster * speed, time=pushes * dt
+        )
 
     def rows(
         self, names: tuple[str, ...], start: Reals, end: Reals, velocity: Reals, gains: float, dt: float
@@ -190,8 +199,8 @@ class _Push:
         """
         left = dt * np.cumsum([self.pushes, self.crouches, self.waits])[::-1]
         share = np.clip(1 - np.append(left, 0.0) / max(gains, dt), 0.0, 1.0)[:, None]
-        deep = end[2] - (velocity[2] - self.turn) * self.time / 2
+        deep = end[2] - (self.speed - self.turn) * self.time / 2
         speeds, points = share * velocity, start + share**2 * velocity * gains / 2
-        speeds[:, 2], points[:, 2] = [0.0, 0.0, -self.turn, velocity[2]], [start[2], start[2], deep, end[2]]
+        speeds[:, 2], points[:, 2] = [0.0, 0.0, -self.turn, self.speed], [start[2], start[2], deep, end[2]]
         knots = (self.waits, self.crouches, self.pushes)
         return list(zip(names, knots, points, points[1:], speeds, speeds[1:]))

@@ -25,7 +25,8 @@ class FreeTime:
     """Bounds of the durations of phases, within which a solver chooses; the knots of a phase share a time step.
 
     Paths of feet and of the centre of mass stretch with their phase. Knots and contacts stay, and so do gains of
-    contacts, which belong to the schedule's time step.
+    contacts, which belong to the schedule's time step: in steps twice as long feet on the ground swing, and in longer
+    ones their error grows. For longer phases pass `GaitOptions(gains=holding_gains(longest_step))`.
 
     Attributes:
         lower: Shortest duration [s], > 0; one for all phases, or one for each phase that has a duration, as all but a
