@@ -63,6 +63,7 @@ def test_a_robot_that_drives_through_a_wall_is_told(seed: int) -> None:
     (line,) = [each for each in log.explain().splitlines() if "the plant violates" in each]
     assert log.violated["posts"] == pytest.approx(depth + 0.1, abs=0.03)
     assert f"by {log.violated['posts']:.3g} m at " in line
+    assert "\nthe plant violates posts by " in log.plot().get_suptitle()
     assert "although all steps are solved: allow more iterations (MPCOptions.iterations)" in line
 
 

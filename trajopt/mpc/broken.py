@@ -43,19 +43,24 @@ def _most(rows: ConstraintRows) -> Reals:
     return np.asarray(np.where(distances, lower + NEAR, part))
 
 
-def cure_of(log: ClosedLoop, constraints: Sequence[ConstraintRows]) -> str:
-    """Advice on broken constraints; empty if there are none."""
-    rows = broken(log, constraints)
-    if not rows:
-        return ""
+def broken_words(log: ClosedLoop, constraints: Sequence[ConstraintRows]) -> str:
+    """Text such as "the plant violates posts by 0.6 m at 9.4 s"; empty if no constraint is broken."""
     words = []
-    for each in rows:
+    for each in broken(log, constraints):
         knot, row, size = each.largest(each.violations)
         unit = f" {each.units[row]}" if each.units[row] else ""
         bodies = f"[{each.bodies[knot][row]}]" if each.bodies else ""
         words.append(f"{each.name}{bodies} by {size:.3g}{unit} at {log.sample_times[knot]:.4g} s")
+    return f"the plant violates {', '.join(words)}" if words else ""
+
+
+def cure_of(log: ClosedLoop, constraints: Sequence[ConstraintRows]) -> str:
+    """Advice on broken constraints; empty if there are none."""
+    words = broken_words(log, constraints)
+    if not words:
+        return ""
     status = "although all steps are solved" if log.counts["solved"] == len(log) else "as they are soft"
     return (
-        f"the plant violates {', '.join(words)}, {status}: allow more iterations (MPCOptions.iterations), measure more "
-        "often (MPCOptions.dt), follow a way on which they hold, or raise the weights of their slacks"
+        f"{words}, {status}: allow more iterations (MPCOptions.iterations), measure more often (MPCOptions.dt), follow "
+        "a way on which they hold, or raise the weights of their slacks"
     )

@@ -14,7 +14,7 @@ from trajopt.analysis.constraints import HELD, ConstraintRows, constraint_rows
 from trajopt.analysis.contradictions import EXCLUDE
 from trajopt.analysis.touching import touching_distance
 from trajopt.errors import TrajoptError
-from trajopt.mpc.broken import cure_of
+from trajopt.mpc.broken import broken_words, cure_of
 from trajopt.mpc.estimates import late_estimate
 from trajopt.mpc.stuck import stuck
 from trajopt.mpc.tracking import with_targets
@@ -310,9 +310,11 @@ def _cures(log: ClosedLoop) -> list[str]:
 
 
 def unreached(log: ClosedLoop) -> str:
-    """Text on a plant that stands still in front of an obstacle, or does not come to its goal; empty for others."""
+    """Text on a plant that is stuck at an obstacle, breaks constraints, or misses its goal; empty for others."""
     if (stands := stuck(log)) is not None:
         return str(stands)
+    if words := broken_words(log, _rows(log)):
+        return words
     missed = missed_goal(log)
     return f"the plant does not come where plans end, it misses {missed}" if missed else ""
 
