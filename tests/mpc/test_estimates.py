@@ -250,21 +250,25 @@ class Puck(trajopt.DifferentialActionModelSymbolic):
 WIND = np.array([0.4, -0.6])
 
 
-def blown(wind: bool, **options: Any) -> mpc.ClosedLoop:
-    """The log of a puck for 1 s in a wind that the model, without wind or with one of 0 N, lacks."""
+def puck(wind: bool, **options: Any) -> mpc.MPCController:
+    """Controller of a puck, without wind or with one of 0 N."""
     state = trajopt.StateVector(4, names=["x", "y", "vx", "vy"], units=["m", "m", "m/s", "m/s"])
     costs = trajopt.CostStack(state).add("goal", trajopt.ResidualModelState(state), weight=1.0)
     costs.add("effort", trajopt.ResidualModelControl(state), weight=0.1)
     limits = trajopt.ConstraintStack(state).add("f", trajopt.ResidualModelControl(state), lower=-2.0, upper=2.0)
     knot = trajopt.IntegratedActionModelEuler(Puck(costs, limits, wind=wind), dt=0.05)
     problem = trajopt.ShootingProblem(np.zeros(4), [knot] * 10, trajopt.CostStack(state))
+    return mpc.MPCController(problem, options=mpc.MPCOptions(**options))
+
+
+def blown(wind: bool, **options: Any) -> mpc.ClosedLoop:
+    """The log of a puck for 1 s in a wind that the model, without wind or with one of 0 N, lacks."""
 
     def plant(x: Reals, u: Reals, dt: float) -> Reals:
         v = x[2:] + dt * (np.array([u[0], 0.0]) + WIND) / 2.0
         return np.concatenate([x[:2] + dt * v, v])
 
-    controller = mpc.MPCController(problem, options=mpc.MPCOptions(**options))
-    return mpc.simulate(controller, plant, np.zeros(4), 1.0)
+    return mpc.simulate(puck(wind, **options), plant, np.zeros(4), 1.0)
 
 
 @pytest.mark.parametrize("deviation", [1.0, (1.0, 2.0)])

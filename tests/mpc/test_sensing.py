@@ -13,6 +13,7 @@ from casadi import SX
 
 import trajopt
 from tests.mpc import slider
+from tests.mpc.test_estimates import puck
 from trajopt import mpc
 from trajopt.errors import InvalidArgumentError
 from trajopt.mpc import ClosedLoopError
@@ -178,13 +179,17 @@ def test_without_noise_there_is_nothing_to_tell() -> None:
     [
         (None, {"mass": 1.2}, "the controller's own model with mass 1.2 instead of 1"),
         (None, {"mass": mpc.Factor(1.2), "damping": 0.1}, "with mass times 1.2, damping 0.1 instead of 0"),
-        (None, {"goal.reference": [0.5, 0.0]}, "with other goal.reference"),
         (slider.knot(mass=1.5), {"damping": 0.2}, "IntegratedActionModelEuler with damping 0.2"),
     ],
 )
 def test_a_plant_of_other_parameters_is_told(plant: Any, error: dict[str, Any], words: str) -> None:
     log = mpc.simulate(slider.controller(), plant, [0.0, 0.0], 0.3, model_error=error)
     assert log.report()["plant"].endswith(words)
+
+
+def test_a_plant_with_another_vector_is_told() -> None:
+    log = mpc.simulate(puck(wind=True), None, np.zeros(4), 0.3, model_error={"wind": [0.4, -0.6]})
+    assert log.report()["plant"].endswith("with other wind")
 
 
 @pytest.mark.parametrize(

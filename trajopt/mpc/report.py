@@ -14,6 +14,7 @@ from trajopt.analysis.constraints import HELD, ConstraintRows, constraint_rows
 from trajopt.analysis.contradictions import EXCLUDE
 from trajopt.analysis.touching import touching_distance
 from trajopt.errors import TrajoptError
+from trajopt.mpc.broken import broken_words, cure_of
 from trajopt.mpc.estimates import late_estimate
 from trajopt.mpc.stuck import stuck
 from trajopt.mpc.tracking import with_targets
@@ -151,12 +152,33 @@ def _constraints(log: ClosedLoop) -> str:
     if not log.violations:
         return "none"
     violated = log.violated
+    between = f"; {words}" if (words := _between(log)) else ""
     if not violated:
-        return f"hold to {HELD:g}: {', '.join(list(log.violations)[:_MOST])}"
+        return (
+            f"hold{' at measurements' * bool(between)} to {HELD:g}: {', '.join(list(log.violations)[:_MOST])}{between}"
+        )
     hard = {name: size for name, size in violated.items() if name not in log.soft}
     soft = {name: size for name, size in violated.items() if name in log.soft}
     parts = [(hard, "violated"), (soft, "hold, except soft ones" if not hard else "soft ones violated")]
-    return "; ".join(f"{words}: {_sizes(log, sizes)}" for sizes, words in parts if sizes)
+    return "; ".join(f"{words}: {_sizes(log, sizes)}" for sizes, words in parts if sizes) + between
+
+
+def _between(log: ClosedLoop, *, margins: bool = True) -> str:
+    """Text for constraints that hold at two measurements and are violated between them; empty if there are none.
+
+    Args:
+        log: The closed loop; where `motion` lacks some periods, nothing is known.
+        margins: Whether to name obstacles that keep a part of their margin.
+    """
+    if log.motion is None or log.every > 1:
+        return ""
+    found = [each for each in log.motion.description.between if margins or not each.excess < each.margin]
+    times = log.sample_times
+    words = [
+        f"{each.title} by {each.size} from {times[each.knot]:.4g} to {times[each.knot + 1]:.4g} s"
+        for each in found[:_MOST]
+    ]
+    return f"violated between measurements: {', '.join(words)}" if words else ""
 
 
 def _sizes(log: ClosedLoop, violated: Mapping[str, float]) -> str:
@@ -270,6 +292,10 @@ def _cures(log: ClosedLoop) -> list[str]:
             "the plant violates hard constraints: leave a margin in their bounds for noise, delay and model error, or "
             "allow more iterations (MPCOptions.iterations)"
         )
+    if words := cure_of(log, _rows(log)):
+        cures.append(words)
+    if words := _between(log, margins=False):
+        cures.append(f"{words}: measure more often (MPCOptions.dt), or leave a margin in their bounds")
     if log.delay > 0.2 * log.dt and not log.delay_compensated:
         cures.append(
             "the delay is a large part of the control period: in Python, simulate(..., compensate_delay=True) starts "
@@ -284,9 +310,11 @@ def _cures(log: ClosedLoop) -> list[str]:
 
 
 def unreached(log: ClosedLoop) -> str:
-    """Text on a plant that stands still in front of an obstacle, or does not come to its goal; empty for others."""
+    """Text on a plant that is stuck at an obstacle, breaks constraints, or misses its goal; empty for others."""
     if (stands := stuck(log)) is not None:
         return str(stands)
+    if words := broken_words(log, _rows(log)):
+        return words
     missed = missed_goal(log)
     return f"the plant does not come where plans end, it misses {missed}" if missed else ""
 

@@ -22,8 +22,10 @@ END = 0.25
 LEAST = 0.05
 """Distance from a reference that counts [m]."""
 NEAR, PART = 0.01, 0.02
-"""Distance by which the plant may move meanwhile, and an obstacle be from its bound [m], or, if that is more, the part
-of the distance from the reference: noise moves the plant [-]."""
+"""Distance by which an obstacle may be from its bound, and the distance from the reference may fall meanwhile [m], or,
+if that is more, the part of the distance from the reference [-]."""
+ROOM = 0.25
+"""Part of the distance from the reference by which the plant may move meanwhile: noise moves it along obstacles [-]."""
 _MOST = 3  # largest number of named obstacles [-]
 
 
@@ -37,6 +39,7 @@ class Stuck:
         distance: Distance from the reference at the end [m].
         obstacles: Obstacles whose distance is about at its bound meanwhile, such as "posts[circle 0]".
         through: Obstacles, or their margins, through which the reference leads; empty if there are none or unknown.
+        still: Whether it stays at one place; otherwise noise moves it along the obstacles.
     """
 
     name: str
@@ -44,11 +47,13 @@ class Stuck:
     distance: float
     obstacles: tuple[str, ...]
     through: tuple[str, ...]
+    still: bool = True
 
     def __str__(self) -> str:
+        way = "stands still" if self.still else "moves to and fro"
         return (
-            f"from {self.since:.3g} s on the plant stands still in front of {_listed(self.obstacles)}, "
-            f"{self.distance:.3g} m from its reference"
+            f"from {self.since:.3g} s on the plant {way} in front of {_listed(self.obstacles)}, {self.distance:.3g} m "
+            "from its reference"
         )
 
     @property
@@ -64,8 +69,9 @@ class Stuck:
 def stuck(log: ClosedLoop) -> Stuck | None:
     """Returns how a plant stands still in front of obstacles until the end; None if it moves, or is where it should be.
 
-    It stands if its position moves by less than a fiftieth of its distance from the reference in the last quarter of
-    the loop, while the distance from an obstacle is about at its bound or beyond.
+    It stands if in the last quarter of the loop its position stays within a quarter of its distance from the reference,
+    which does not fall by a fiftieth, while the nearest obstacle is about at its bound or beyond. Medians count, as
+    noise moves a plant to and fro.
     """
     if log.motion is None or not log.motion.description.obstacles:
         return None
@@ -77,10 +83,15 @@ def stuck(log: ClosedLoop) -> Stuck | None:
         distance = float(tracked.errors[-1])
         if tracked.unit != "m" or not distance > LEAST:
             continue
-        near = max(NEAR, PART * distance)
-        moving = np.flatnonzero(np.linalg.norm(tracked.actual - tracked.actual[-1], axis=1) > near)
+        near, count = max(NEAR, PART * distance), len(tracked.actual)
+        last = slice(round((1.0 - END) * count), None)
+        moved = np.linalg.norm(tracked.actual - np.median(tracked.actual[last], axis=0), axis=1)
+        most = max(near, float(moved[last].max()))
+        moving = np.flatnonzero(moved > most)
         first = int(moving[-1]) + 1 if len(moving) else 0
-        names = _at_bounds(log, rows, first, near) if first <= (1.0 - END) * len(tracked.actual) else ()
+        earlier, later = (float(np.median(half)) for half in np.array_split(tracked.errors[last], 2))
+        still = most <= max(near, ROOM * distance) and earlier - later < near
+        names = _at_bounds(log, rows, first, near) if still else ()
         if names:
             return Stuck(
                 name=tracked.name.partition(":")[0],
@@ -88,18 +99,26 @@ def stuck(log: ClosedLoop) -> Stuck | None:
                 distance=distance,
                 obstacles=names,
                 through=_on_reference(log, rows, tracked),
+                still=most <= near,
             )
     return None
 
 
 def _at_bounds(log: ClosedLoop, constraints: Sequence[ConstraintRows], first: int, near: float) -> tuple[str, ...]:
-    """Rows on obstacles that are nearer to their bounds than a distance in the median from a sample on [m]."""
-    found = dict[str, float]()
-    for rows, i, _ in _distances(log, constraints):
-        room = (rows.values - rows.lower)[first:-1, i]
-        if np.isfinite(room).all() and np.median(room) <= near:
-            found[rows.title(i)] = float(np.median(room))
-    return tuple(sorted(found, key=found.__getitem__))
+    """Rows on obstacles that are within a distance of their bounds in half of the samples from one on, also in turn.
+
+    Args:
+        log: The closed loop.
+        constraints: Constraints at the samples of its motion.
+        first: Number of the first sample.
+        near: The distance [m].
+    """
+    rooms = {rows.title(i): (rows.values - rows.lower)[first:-1, i] for rows, i, _ in _distances(log, constraints)}
+    if not rooms or not np.median(np.min(list(rooms.values()), axis=0)) <= near:  # nan where a row is missing
+        return ()
+    shares = {name: float(np.mean(room <= near)) for name, room in rooms.items()}
+    most = max(shares.values())
+    return tuple(name for name in sorted(shares, key=shares.__getitem__, reverse=True) if shares[name] > 0.5 * most)
 
 
 def _on_reference(log: ClosedLoop, constraints: Sequence[ConstraintRows], tracked: Tracked) -> tuple[str, ...]:
