@@ -11,6 +11,7 @@ import pytest
 
 import trajopt
 from trajopt.gaits.terrain_bodies import shanks_and_base
+from trajopt.robots import configuration_on_ground
 from trajopt.robots.collisions.foot_balls import foot_ball
 from trajopt.robots.geometry import load_geometry
 from trajopt.robots.legged import LEGGED_ROBOTS
@@ -56,6 +57,11 @@ def test_a_robot_in_code_has_no_balls() -> None:
 def test_anymal_c_has_capsules_around_its_legs_and_base_on_terrain() -> None:
     """Its links and joints share names, so that link LF_HFE, a part of the hip, was no one frame."""
     robot, feet = trajopt.load_robot("anymal_c"), LEGGED_ROBOTS["anymal_c"].feet
+    q = configuration_on_ground(robot, feet, "standing")
     bodies = shanks_and_base(robot, dict.fromkeys(feet, 0.0075), 0.01)
-    assert {str(body.frame) for body in bodies} == {f"{foot[:2]}_shank_fixed" for foot in feet} | {"base"}
+    assert {str(body.frame) for body in bodies} == {*feet, "base", *(f"{foot[:2]}_shank_fixed" for foot in feet)}
+    for shin in [body for body in bodies if body.frame in feet]:  # a cylinder of 17.5 mm from the knee to the ball
+        heights = [(robot.placement(q, str(shin.frame)) @ [*point, 1.0])[2] for point in shin.points]
+        assert 0.0175 < shin.radius < 0.023
+        assert min(heights) < 0.1 < 0.25 < max(heights)
     assert robot.model.frames[robot.frame_id("LF_HFE")].type == pin.FrameType.BODY

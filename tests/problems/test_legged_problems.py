@@ -89,7 +89,8 @@ def test_other_robots(family: str, robot: str) -> None:
     words = case.report(solution)
     asked = {"length", "landing", "lowest"} | ({"rise", "flight"} if "jump" in family else {"clearance"})
     soles = {"tipping"} if family.startswith("biped") else set()
-    assert set(words) == {"moved", "base", "slip", "force", "friction", "limits"} | asked | soles
+    always = {"moved", "speed", "base", "balance", "slip", "force", "friction", "limits"}
+    assert set(words) == always | asked | soles
     moved = np.round(solution.xs[-1, :2] - solution.xs[0, :2], 3) + 0.0  # no -0.000
     assert words["moved"].startswith(f"{moved[0]:+.3f} m forward, {moved[1]:+.3f} m to the left in ")
 

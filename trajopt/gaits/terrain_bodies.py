@@ -23,7 +23,8 @@ _WIDE, _INSET = 1.6, 0.2  # distances between capsules of the base, and from the
 def shanks_and_base(robot: Robot, lifts: Mapping[str, float], margin: float) -> tuple[Body, ...]:
     """Capsules around the shanks of the legs and around the base, from the robot's collision geometry.
 
-    A shank is what the joint above a foot moves, without the foot. Its capsule ends above the foot, so that it keeps
+    A shank is what the joint above a foot moves, without the foot. If a foot's link has more than a ball, as that of
+    ANYmal C, it contains a part of the shank, with a capsule of its own. Capsules end above the foot, so that they keep
     the margin when the foot stands on level ground and the shank is tilted by up to 60 degrees. The base is a box in
     its frame; capsules side by side along its x axis cover its underside, since terrain is below, and pass through its
     lower edges. Without collision geometry there are none.
@@ -41,9 +42,11 @@ def shanks_and_base(robot: Robot, lifts: Mapping[str, float], margin: float) -> 
     bodies: list[Body] = []
     for foot, lift in lifts.items():
         joint = frames[foot_frame(robot, foot)].parentJoint
-        shank = [link for link in links if links[link] == joint and link != foot]
-        if shank:
-            bodies += _shank(robot, {link: geometry[link] for link in shank}, foot, lift, margin)
+        shank = {link: geometry[link] for link in links if links[link] == joint and link != foot}
+        shin = geometry.get(foot, Surface())
+        of_foot = {foot: Surface(triangles=shin.triangles)} if shin.bodies and shin.triangles else {}
+        for part in filter(None, (shank, of_foot)):
+            bodies += _shank(robot, part, foot, lift, margin)
     trunk = [link for link in links if links[link] == 1]
     if trunk:
         corners = {link: _points(geometry[link]) for link in trunk}
