@@ -11,7 +11,6 @@ from trajopt.analysis.advice.constraints import by_violation
 from trajopt.analysis.basics import time_words
 from trajopt.analysis.between_knots import ViolatedBetween, may_have_stages
 from trajopt.analysis.constraints import ConstraintRows
-from trajopt.analysis.replays import replay
 from trajopt.analysis.step_errors import ranges
 from trajopt.errors import TrajoptError
 from trajopt.solution.solution import Solution
@@ -62,6 +61,8 @@ def _missed(solution: Solution) -> str:
     unknown = f"analysis.replay(solution, {SHORTER}) shows by how much"
     if solution.problem is None:
         return unknown
+    from trajopt.analysis.replays import replay  # with the simulator, which takes long to import
+
     try:
         finer = replay(solution, SHORTER, feedback="open").xs
     except TrajoptError:  # a model has no value on the way
