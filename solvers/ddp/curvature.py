@@ -245,6 +245,10 @@ class Curvature:
             elif not step.accepted or step.length <= self.bad_step:
                 self.ridge = max(self.ridge * o.regularization_increase, FIRST_RIDGE)
 
+    def undo_step(self) -> None:
+        """Raises the ridge after an accepted step that is undone, by more than it fell then."""
+        self.ridge = max(self.ridge * self._options.regularization_increase**2, FIRST_RIDGE)
+
     @property
     def riccati(self) -> Riccati | None:
         """Riccati recursion of the last direction if that was exact, else None."""

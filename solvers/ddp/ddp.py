@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from trajopt.solvers.ddp.acceptance import DDPAcceptance, Promise
-from trajopt.solvers.ddp.rollout import RolloutProgress, RolloutSolverAbstract
+from trajopt.solvers.ddp.progress import RolloutProgress
+from trajopt.solvers.ddp.rollout import RolloutSolverAbstract
 from trajopt.solvers.riccati.riccati import RiccatiOutcome
 
 

@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from trajopt.solvers.ddp.acceptance import FDDPAcceptance, Promise
-from trajopt.solvers.ddp.rollout import RolloutProgress, RolloutSolverAbstract
+from trajopt.solvers.ddp.progress import RolloutProgress
+from trajopt.solvers.ddp.rollout import RolloutSolverAbstract
 from trajopt.solvers.options import FDDPOptions, SolverOptions
 from trajopt.solvers.riccati.riccati import RiccatiOutcome
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import InvalidArgumentError, ModelEvaluationError
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solution import IterationRecord, SolverStatus
@@ -18,9 +17,9 @@ from trajopt.solvers.ddp import scales
 from trajopt.solvers.ddp.acceptance import Acceptance, Promise
 from trajopt.solvers.ddp.border import Border
 from trajopt.solvers.ddp.curvature import Curvature, shortened
+from trajopt.solvers.ddp.progress import Rolled, RolloutProgress
 from trajopt.solvers.ddp.searches import LineSearch, LineStep
 from trajopt.solvers.options import DDPOptions, SolverOptions
-from trajopt.solvers.progress import Progress
 from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
 from trajopt.solvers.riccati.riccati import Riccati, RiccatiFailure, RiccatiOutcome
 from trajopt.types import Reals
@@ -31,48 +30,6 @@ if TYPE_CHECKING:
     from trajopt.solvers.batch.solve import Watch
     from trajopt.solvers.ddp.control_limits import ControlLimits
     from trajopt.solvers.ddp.lanes.loop import LaneLoop
-
-
-@dataclass(frozen=True)
-class Rolled:
-    """Trajectory of a rollout, with its cost.
-
-    Attributes:
-        trajectory: States and controls.
-        cost: Cost of the trajectory [cost].
-        scale: Σ|l_t|, with l_t the cost of knot t [cost].
-    """
-
-    trajectory: tuple[Reals, Reals]
-    cost: float
-    scale: float
-
-
-@dataclass(kw_only=True)
-class RolloutProgress(Progress):
-    """State of a solve whose steps are rollouts.
-
-    Attributes:
-        was_feasible: Whether the last accepted step started from a rollout.
-        regularization: ρ of the next direction, in units of `curvature` [-].
-        expanded: Whether the derivatives are those of the trajectory.
-        gap_norm: Largest gap of the trajectory that was expanded (max norm in tangent space) [-].
-        first_scale: S1 of the options [cost]; 0 before there was a rollout.
-        loose_tolerance: Bound of the tolerance that follows from it, or -1 [cost].
-        curvature: Unit h of ρ, see the options.
-        confirmed: Whether the direction was computed with the smallest ρ that gives one.
-        guess_rolled_out: Rollout of the controls of a guess with gaps; None if it diverges, or is of no use.
-    """
-
-    was_feasible: bool = False
-    regularization: float = 0.0
-    expanded: bool = False
-    gap_norm: float = 0.0
-    first_scale: float = 0.0
-    loose_tolerance: float = -1.0
-    curvature: float = 1.0
-    confirmed: bool = False
-    guess_rolled_out: Rolled | None = None
 
 
 class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
@@ -295,13 +252,28 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
                     return outcome
                 run.regularization, lowered = options.min_regularization, True
                 continue
-            self._evaluator.check_finite()
+            self._step_back(run, x0)
             self._increase_regularization(run)
             if run.regularization >= options.max_regularization:
                 indefinite = outcome.failure is RiccatiFailure.INDEFINITE
                 run.status = SolverStatus.INDEFINITE_QUU if indefinite else SolverStatus.DIVERGED
                 run.failed_knot = outcome.failed_knot
                 return None
+
+    def _step_back(self, run: RolloutProgress, x0: Reals) -> None:
+        """Undoes a step to where derivatives are not finite: the next one, with more regularisation, is shorter."""
+        e = self._evaluator
+        try:
+            e.check_finite()
+        except ModelEvaluationError:
+            if run.before is None:
+                raise
+            (run.trajectory, run.cost, run.feasible), run.before = run.before, None
+            self._increase_regularization(run)  # as much as it may have decreased after that step
+            self._curvature.undo_step()
+            e.xs[:], e.us[:] = run.trajectory
+            e.expand(x0)
+            self._expanded(run)
 
     def _second_order(self, run: RolloutProgress, outcome: RiccatiOutcome) -> RiccatiOutcome:
         """The exact direction from a rollout, where there is one and the options ask for it."""
@@ -366,7 +338,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         if step.trajectory is None:
             self.after_failed_search(run)
             return
-        run.was_feasible = run.feasible
+        run.was_feasible, run.before = run.feasible, (run.trajectory, run.cost, run.feasible)
         run.trajectory, run.cost = step.trajectory, step.cost
         run.feasible = self.feasible_after(run, step.length)
         self._evaluator.xs[:], self._evaluator.us[:] = step.trajectory

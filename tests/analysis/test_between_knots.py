@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 
 import casadi as ca
@@ -79,6 +80,13 @@ def test_a_free_time_step_is_bounded_instead() -> None:
     assert euler in solution.explain()
     fine = trajopt.analysis.replay(solution, 20, feedback="open")
     assert np.abs(fine.xs[:, 0] - solution.xs[:, 0]).max() > 1e-2  # [m], on the way
+    found = re.search(r"besides, here by (\S+) m in 'x' at knot (\d+) ", solution.explain())
+    assert found is not None
+    missed = np.abs(fine.xs[:, 0] - solution.xs[:, 0])
+    assert int(found[2]) == missed.argmax()
+    assert float(found[1]) == pytest.approx(missed.max(), rel=0.05)
+    assert missed[-1] < 1e-12  # so no word of the end
+    assert "at the end, as analysis.replay" not in solution.explain()
     assert euler not in SolverSQP(walled()).solve().explain()  # the user chose these steps
 
 

@@ -97,9 +97,7 @@ def step_error(solution: Solution, problem: ShootingProblem) -> StepError | None
         return None
     sizes = np.abs(errors)
     ratio = float(sizes.sum() / max(np.abs(finer).sum(), 1e-300))
-    moves = np.array([state.difference_unchecked(*pair) for pair in itertools.pairwise(xs)])
-    path = np.concatenate([np.zeros((1, state.ndx)), np.cumsum(moves, axis=0)])
-    scales = shared_scales(np.ptp(path, axis=0), state.tangent_units)
+    scales = ranges(state, xs)
     missed, turned = _in_world(state, xs[-1], _propagated(within.at_knots.Fx, errors))
     end = int((missed / scales).argmax())
     name, unit = state.tangent_names[end] + (" in world axes" if turned[end] else ""), state.tangent_units[end]
@@ -173,6 +171,13 @@ def _propagated(Fx: Reals, errors: Reals) -> Reals:
         for F, error in zip(Fx, errors):
             dx = F @ dx + error
     return np.nan_to_num(dx, nan=np.inf)
+
+
+def ranges(state: StateAbstract, xs: Reals) -> Reals:
+    """Largest range of the coordinates of the same unit (ndx,) along states (T + 1, nx), > 0; see `shared_scales`."""
+    moves = np.array([state.difference_unchecked(*pair) for pair in itertools.pairwise(xs)])
+    path = np.concatenate([np.zeros((1, state.ndx)), np.cumsum(moves, axis=0)])
+    return shared_scales(np.ptp(path, axis=0), state.tangent_units)
 
 
 def shared_scales(scale: Reals, units: list[str]) -> Reals:

@@ -95,8 +95,8 @@ class ShootingProblem(Immutable):
         self._freed: FreedProblem | None = None
         if like is not None:
             self._table.take(check_instance("like", like, ShootingProblem).table)
-        unit = "s" if like is None else like.step_unit
-        self.step_unit = unit if step_unit is None else check_text("step_unit", step_unit, such_as="m")
+        unit: str = "s" if like is None else like.step_unit
+        self.step_unit: str = unit if step_unit is None else check_text("step_unit", step_unit, such_as="m")
         self.start_sum: Reals | None = None  # weights a (ndx,) of a sum a · dx_0 that stays as in the guess
         self.schedule: ContactSchedule | None = None if like is None or like.T != self.T else like.schedule
 

@@ -209,6 +209,20 @@ def test_a_hessian_that_later_knots_bend_asks_for_another_guess(solver: str, lin
     assert "weights" not in line
 
 
+def test_linear_steps_that_have_been_tried_are_no_advice() -> None:
+    """They follow rollouts that get stuck, so that a solve of linear steps alone returned the same motion."""
+    lost = left(move(limited=False), SolverStatus.INDEFINITE_QUU, "SolverSQP", gap=6.0)
+    lost = dataclasses.replace(lost, failed_knot=KNOTS - 1)
+    assert 'SQPOptions(steps="linear")' in lost.explain()
+    record = IterationRecord(
+        iteration=9, cost=1.0, seconds=0.0, feasible=False, accepted=True, stop=1.0, step_length=0.1,
+        regularization=0.0, gap_norm=6.0, expected_decrease=1.0, decrease=1.0, method="linear", attempt=2,
+    )  # fmt: skip
+    tried = dataclasses.replace(lost, history=[*lost.history, record])
+    assert 'SQPOptions(steps="linear")' not in tried.explain()
+    assert "starts=8" in tried.explain()
+
+
 def test_explain_writes_iteration_in_the_singular_and_the_plural() -> None:
     solution = left(move(), SolverStatus.MAX_ITERATIONS, "SolverSQP", gap=0.0)
     assert "after 1 iteration in " in solution.explain()

@@ -32,6 +32,7 @@ from trajopt.analysis.advice.facts import (
     grown_derivatives,
     guess_lost,
     has_black_boxes,
+    may_keep_the_guess,
     more_guesses,
     more_time,
     other_solvers,
@@ -352,7 +353,7 @@ def _indefinite(solution: Solution) -> str:
         return (
             f"at {_at(solution, t)} the cost is convex in all controls (curvature {values[0]:.2g} or more), so the "
             f"later knots cause this{f', and {gap}' if gap else ''}: {more_guesses(solution)}; "
-            f"or start from one that is closer to a motion{_KEEPS if solution.solver == 'SolverSQP' else ''}"
+            f"or start from one that is closer to a motion{_KEEPS if may_keep_the_guess(solution) else ''}"
         )
     control = control_name(solution, int(np.abs(vectors[:, 0]).argmax()))
     return (

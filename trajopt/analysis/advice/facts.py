@@ -159,9 +159,15 @@ def _has_exact_hessians(solution: Solution) -> bool:
     return all(isinstance(model, ActionModelExpression) and model.has_lagrangian_hessian for model in models)
 
 
+def may_keep_the_guess(solution: Solution) -> bool:
+    """Whether SolverSQP has not tried linear steps from a guess with gaps, as it does where rollouts get stuck."""
+    tried = any(record.method == "linear" and record.gap_norm > HELD for record in solution.history)
+    return solution.solver == "SolverSQP" and not tried
+
+
 def guess_lost(solution: Solution) -> str:
     """Returns advice if SolverSQP's first rollout left a guess that linear steps would keep; otherwise empty."""
-    if solution.solver != "SolverSQP" or len(solution.history) < 2:
+    if not may_keep_the_guess(solution) or len(solution.history) < 2:
         return ""
     first, second = solution.history[:2]
     rolled_out = first.gap_norm > HELD > second.gap_norm

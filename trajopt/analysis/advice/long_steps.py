@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from trajopt.actions.integrated import IntegratedActionModelEuler
 from trajopt.analysis.advice.constraints import by_violation
 from trajopt.analysis.basics import time_words
 from trajopt.analysis.between_knots import ViolatedBetween, may_have_stages
 from trajopt.analysis.constraints import ConstraintRows
+from trajopt.analysis.step_errors import ranges
+from trajopt.errors import TrajoptError
 from trajopt.solution.solution import Solution
 
+SHORTER = 20
+"""Number of steps a knot in which the controls of Euler's steps are played back [-]."""
+SMALL = 1e-6
+"""Deviation at the end that is left out, relative to the range of the coordinate [-]."""
 STAGES = ', or rows="stages" of the integrator (of a gait: of GaitOptions)'
 
 
@@ -27,11 +35,13 @@ def advice_on_steps(solution: Solution, constraints: Sequence[ConstraintRows]) -
 def smaller_steps(solution: Solution) -> list[str]:
     """Advice for each constraint that is violated between knots."""
     wall = "; for a thin wall, constrain the place of one knot"
+    between = solution.description.between
+    euler = _of_euler(solution) if between else ""
     return [
         f"between knots {each.places}{time_words(solution, each.knot)} {each.title!r} is violated by "
         f"{each.size}: {_shorter(solution)}, or a larger margin{STAGES * each.stages}{wall * _is_wall(each)}"
-        f"{_of_euler(solution)}"
-        for each in solution.description.between
+        f"{euler}"
+        for each in between
     ]
 
 
@@ -41,9 +51,34 @@ def _of_euler(solution: Solution) -> str:
     if not (euler and _chosen(solution)):
         return ""
     return (
-        "; such steps of Euler's method may miss limits and goals besides, analysis.replay(solution, 20) shows by how "
-        "much: IntegratedActionModelRK4 is more accurate"
+        f"; such steps of Euler's method may miss limits and goals besides, {_missed(solution)}: "
+        "IntegratedActionModelRK4 is more accurate"
     )
+
+
+def _missed(solution: Solution) -> str:
+    """Words for the largest deviations of all knots and of the end, under the same controls in shorter steps."""
+    unknown = f"analysis.replay(solution, {SHORTER}) shows by how much"
+    if solution.problem is None:
+        return unknown
+    from trajopt.analysis.replays import replay  # with the simulator, which takes long to import
+
+    try:
+        finer = replay(solution, SHORTER, feedback="open").xs
+    except TrajoptError:  # a model has no value on the way
+        return unknown
+    state = solution.problem.state
+    missed = np.abs([state.difference(*pair) for pair in zip(solution.xs, finer)])
+    parts = missed / ranges(state, solution.xs)
+    knot = int(parts.max(axis=1).argmax())
+    at_end = knot == len(parts) - 1 or parts[-1].max() < SMALL
+    places = [(knot, f"at knot {knot}{time_words(solution, knot)}")] + [(-1, "at the end")] * (not at_end)
+    words = []
+    for t, place in places:
+        most = int(parts[t].argmax())
+        unit = f" {state.tangent_units[most]}".replace(" -", "")
+        words.append(f"{missed[t, most]:.2g}{unit} in {state.tangent_names[most]!r} {place}")
+    return f"here by {' and '.join(words)}, as analysis.replay(solution, {SHORTER}, feedback='open') shows"
 
 
 def _violated_after_the_solve(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:

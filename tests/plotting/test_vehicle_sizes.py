@@ -1,0 +1,31 @@
+"""Sizes of vehicles in pictures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import trajopt
+from tests.support.unsolved import solution_of
+from trajopt import planar
+from trajopt.analysis.vehicles import vehicle_of
+
+
+@pytest.mark.parametrize("wheels", [True, False])
+def test_a_vehicle_that_keeps_off_obstacles_has_the_size_of_its_body(wheels: bool) -> None:
+    """0.25 m, that of the disc of the constraint, not the half track of 0.2 m, with a gap where it touches."""
+    state = planar.state_of_pose()
+    distance = trajopt.ResidualModelObstacleDistance(state, [[1.0, 0.1, 0.3]], 0.25)
+    rows, costs = trajopt.ConstraintStack(state).add("posts", distance, lower=0.0), trajopt.CostStack(state)
+    drive = (
+        planar.DifferentialActionModelDiffDrive(costs, constraints=rows, radius=0.1, half_track=0.2)
+        if wheels
+        else planar.DifferentialActionModelUnicycle(costs, constraints=rows)
+    )
+    knot = trajopt.IntegratedActionModelEuler(drive, 0.1)
+    problem = trajopt.ShootingProblem(np.zeros(3), [knot] * 5, trajopt.CostStack(state))
+    xs = np.column_stack([np.linspace(0.0, 2.0, 6), np.zeros(6), np.zeros(6)])
+    vehicle = vehicle_of(solution_of(problem, xs, np.zeros((5, problem.nu))))
+    assert vehicle.to_scale
+    assert np.linalg.norm(vehicle.outline, axis=1) == pytest.approx(0.25)
+    assert vehicle.half == pytest.approx(0.2 if wheels else 0.25)
