@@ -19,13 +19,17 @@ from trajopt.shooting.knots import Knots
 from trajopt.solution import Solution
 from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
 from trajopt.solvers.sensitivity.active import NEAR, ActiveRows
+from trajopt.solvers.sensitivity.kinks import kinks
 from trajopt.solvers.sensitivity.lagrangian import Lagrangian, LagrangianDerivatives, derivative
+from trajopt.solvers.sensitivity.slope import Truth
 from trajopt.solvers.sensitivity.system import KKTSystem
 from trajopt.types import Ints, Reals
 
 _LOG = logging.getLogger(__name__)
 RELATIVE, LEAST, MOST = 1e-5, 1e-6, 0.25  # steps of parameters: relative, at least, and the largest part of p
 HELD = 1e-7  # curvature along a start that nothing else holds
+LEFT = 1e-7  # residual of the linear system, relative to its right-hand side, that a warning tells
+SHOWN = 5  # kinks in a warning
 START = "x0"
 
 
@@ -97,6 +101,8 @@ class SolutionDerivatives:
         hessian: "exact", or "Gauss-Newton".
         weakly_active: Rows near a bound with next to no multiplier, as "name at knot t": where a small change lets
             them enter or leave, the solution has a kink.
+        kinks: Costs that may have a kink at the solution, as "name at knot t": derivatives are between those of both
+            sides.
 
     Source: Fiacco, Introduction to sensitivity and stability analysis in nonlinear programming, 1983, theorem 3.2.2.
     """
@@ -139,6 +145,7 @@ class SolutionDerivatives:
         first, nu = self._first, self._e.nu
         self.gains = self._system.K[first:, :nu].copy()
         self.weakly_active = tuple(self._names_of_weak())
+        self.kinks = self._named_kinks(self._lagrangian.kinks, "")
         self.growth = growth(self._lagrangian.F, self.gains)
         if self.growth > LARGE:
             cure = explicit_contacts(s.description.models)
@@ -224,6 +231,18 @@ class SolutionDerivatives:
             kind = next(kind for kind in (*self._e.running, self._e.terminal) if t in kind.knots)
             yield f"{kind.model.row_names[row]} at knot {t}"
 
+    def _named_kinks(self, where: Truth, by: str) -> tuple[str, ...]:
+        """Names of the costs with kinks at knots of a mask (T + 1,); a warning tells them."""
+        found = tuple(kinks(self._problem, where))
+        if found:
+            _LOG.warning(
+                "a penalty has a kink at the solution (%s), so derivatives%s are between those of its two sides: move "
+                "its bound a little, or make it a constraint",
+                ", ".join(found[:SHOWN]) + (", ..." if len(found) > SHOWN else ""),
+                by,
+            )
+        return found
+
     def by(self, name: str, knots: Knots = None) -> Sensitivity:
         """Derivative of the solution with respect to a parameter, or to "x0" in its tangent space.
 
@@ -250,10 +269,10 @@ class SolutionDerivatives:
             shape = (size,) if known is None else known
             order = np.arange(size).reshape(shape, order="F").ravel()  # columns first, as they stand in the table
             first = [(t, columns.start) for ts, columns in places for t in ts]
-            changes = [self._changed([(t, column + int(i)) for t, column in first]) for i in order]
+            changes = [self._changed(name, [(t, column + int(i)) for t, column in first]) for i in order]
         return self._solved(name, shape, changes)
 
-    def _changed(self, places: list[tuple[int, int]]) -> LagrangianDerivatives:
+    def _changed(self, name: str, places: list[tuple[int, int]]) -> LagrangianDerivatives:
         """Derivative of first-order values by a number at these places of the parameter table."""
         table = self._problem.table.values
         knots, columns = (np.array(each, dtype=np.int64) for each in zip(*places))
@@ -266,9 +285,11 @@ class SolutionDerivatives:
             return self._lagrangian.at()
 
         try:
-            return derivative(at, step)
+            found, kinked = derivative(at, step)
         finally:
             self._set(knots, columns, values)
+        self._named_kinks(kinked & ~self._lagrangian.kinks, f" by {name}")
+        return found
 
     def _set(self, knots: Ints, columns: Ints, values: Reals) -> None:
         self._problem.table.values[knots, columns] = values
@@ -299,6 +320,8 @@ class SolutionDerivatives:
             found = self._system.solve(running, change.end, gaps, missed, given)
             dxs[:, :, j], dus[:, :, j] = found.dx[first:], found.du[first:, : e.nu]
             dcost[j], worst = self._cost_of(change), max(worst, found.residual)
+        if worst > LEFT:
+            _LOG.warning("derivatives by %s are inexact: the linear system keeps a residual of %.1g", name, worst)
         return Sensitivity(
             name=name, shape=shape, dxs=dxs, dus=dus, dcost=dcost, residual=worst, _solution=self.solution
         )

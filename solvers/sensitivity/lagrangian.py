@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
@@ -12,11 +12,12 @@ from casadi import SX
 
 from trajopt.shooting.arrays import lifted
 from trajopt.shooting.evaluator import Evaluator
+from trajopt.solvers.sensitivity.slope import FINER, Slope, Truth
 from trajopt.states import StateAbstract
 from trajopt.types import Reals
 
 SMOOTH = 2e-5  # step of states and controls in differences of dynamics and rows; of controls relative beyond 1
-KINKED = 1e-6  # that in differences of costs, whose barriers have kinks
+KINKED = 1e-6  # largest one in differences of costs, whose barriers have kinks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,19 +47,30 @@ class LagrangianDerivatives:
     cost: Reals
 
 
-def derivative(of: Callable[[float], LagrangianDerivatives], step: float) -> LagrangianDerivatives:
-    """Derivative of first-order values by a number at 0: central differences of fourth order.
+def derivative(of: Callable[[float], LagrangianDerivatives], step: float) -> tuple[LagrangianDerivatives, Truth]:
+    """Derivative of first-order values by a number at 0, and the mask of the knots (T + 1,) with a kink there.
 
-    Bounds and weights that are infinite have derivative 0.
+    It is by central differences of fourth order. Rows of which a kink lies within the step take a smaller one, of
+    second order. Bounds and weights that are infinite
+    have derivative 0.
     """
-    far, near = [of(2.0 * s) for s in (step, -step)], [of(s) for s in (step, -step)]
-    found = {}
-    with np.errstate(invalid="ignore"):
-        for name in (field.name for field in fields(LagrangianDerivatives)):
-            (a, b), (c, d) = ((getattr(each, name) for each in pair) for pair in (near, far))
-            slope = (8.0 * (a - b) - (c - d)) / (12.0 * step)
-            found[name] = np.where(np.isfinite(a), slope, 0.0)
-    return LagrangianDerivatives(**found)
+    at, far = vars(of(0.0)), [vars(of(2.0 * sign * step)) for sign in (1.0, -1.0)]
+    slopes = {name: Slope(value) for name, value in at.items()}
+    for scale in (1.0, *FINER):
+        near = [vars(of(sign * scale * step)) for sign in (1.0, -1.0)]
+        for name, slope in slopes.items():
+            (a, b), (c, d) = ([each[name] for each in pair] for pair in (near, far))
+            if scale == 1.0:
+                slope.add(2.0 * step, c, d)
+                with np.errstate(invalid="ignore"):
+                    fourth = (8.0 * (a - b) - (c - d)) / (12.0 * step)
+                slope.add(step, a, b, fourth)
+            else:
+                slope.add(scale * step, a, b)
+        if not any(slope.crossed for slope in slopes.values()):
+            break
+    values = {name: np.where(np.isfinite(at[name]), slope.values, 0.0) for name, slope in slopes.items()}
+    return LagrangianDerivatives(**values), np.append(slopes["running"].at_kink, np.any(slopes["end"].at_kink))
 
 
 class Lagrangian:
@@ -76,11 +88,13 @@ class Lagrangian:
 
     Attributes:
         lam: Costates λ (T + 1, ndx).
+        kinks: Mask (T + 1,) of the knots whose costs `hessians` saw at a kink.
     """
 
     def __init__(self, evaluator: Evaluator, xs: Reals, us: Reals, y: Reals, K: Reals) -> None:
         self.e, self.xs, self.us, self.y = evaluator, xs, us, y
         self.lam = np.zeros((evaluator.T + 1, evaluator.state.ndx))
+        self.kinks = np.zeros(evaluator.T + 1, dtype=np.bool_)
         names = ("integrate", "difference", "jintegrate", "jdifference")
         self._of_states = {name: RowWise(evaluator.state, name) for name in names}
         self.move(0.0, 0.0)
@@ -141,28 +155,36 @@ class Lagrangian:
         """Its Hessians by (dx, du) at each knot (T, ndx + nu, ndx + nu), and at the end (ndx, ndx), by differences.
 
         A knot's depends on that knot alone, so that all are found at once. Identity along controls that a knot lacks.
+        Knots whose costs have a kink there are kept in `kinks`.
         """
         e, n = self.e, self.e.state.ndx
         H, end = np.zeros((e.T, n + e.nu, n + e.nu)), np.zeros((n, n))
+        self.kinks[:] = False
+        self.move(0.0, 0.0)
+        at = self._of_costs(np.zeros_like(self.lam))
         for i in range(n + e.nu):
-            H[:, i], slope = self._column(i)
+            rows = self._column(i, at)
+            H[:, i] = rows[:-1]
             if i < n:
-                end[i] = slope
+                end[i] = rows[-1, :n]
         for kind in e.running:
             missing = np.arange(n + kind.model.nu, n + e.nu)
             for t in kind.knots:
                 H[t, missing, missing] = 1.0
         return (H + H.transpose(0, 2, 1)) / 2.0, (end + end.T) / 2.0
 
-    def _column(self, i: int) -> tuple[Reals, Reals]:
-        """Derivatives of the gradients by coordinate i of all knots: central differences, of costs with a smaller step.
+    def _column(self, i: int, at: Reals) -> Reals:
+        """Derivative (T + 1, ndx + nu) of the gradients by coordinate i of all knots, by central differences.
 
-        Gradients that models give are those in the tangent space at x̄ ⊕ dx.
+        Args:
+            i: Number of the coordinate of (dx, du).
+            at: Gradients of the costs at x̄, ū.
         """
         e, n = self.e, self.e.state.ndx
         size = np.ones(e.T) if i < n else np.maximum(1.0, np.abs(self.us[:, i - n]))
-        running, end = np.zeros((e.T, n + e.nu)), np.zeros(n)
-        for step, costs in ((SMOOTH, False), (KINKED, True)):
+        costs, others = Slope(at), np.zeros_like(at)
+        for step in (SMOOTH, KINKED, *(KINKED * finer for finer in FINER)):
+            sides = []
             for sign in (1.0, -1.0):
                 dx, du = np.zeros_like(self.lam), np.zeros_like(self.us)
                 if i < n:
@@ -170,13 +192,28 @@ class Lagrangian:
                 else:
                     du[:, i - n] = sign * step * size
                 self.move(dx if i < n else 0.0, du)
-                here, last = (e.g.copy(), e.terminal_g) if costs else self._of_constraints()
-                if i < n:
-                    there = self._of_states["jintegrate"](self.xs, dx)[1]
-                    here[:, :n], last = np.einsum("tij,ti->tj", there[:-1], here[:, :n]), there[-1].T @ last
-                running += sign / (2.0 * step) * here
-                end += sign / (2.0 * step) * last
-        return running / size[:, None], end
+                sides.append(self._of_costs(dx))
+                if step == SMOOTH:
+                    others += sign / (2.0 * step) * self._pulled(dx, *self._of_constraints())
+            costs.add(step, *sides)
+            if step < SMOOTH and not costs.crossed:
+                break
+        self.kinks |= costs.at_kink
+        found = costs.values + others
+        found[:-1] /= size[:, None]
+        return found
+
+    def _of_costs(self, dx: Reals) -> Reals:
+        """Gradients of the costs where the evaluator is, dx (T + 1, ndx) from x̄: (T + 1, ndx + nu)."""
+        return self._pulled(dx, self.e.g, self.e.terminal_g)
+
+    def _pulled(self, dx: Reals, running: Reals, end: Reals) -> Reals:
+        """Gradients by (dx, du) at x̄, ū (T + 1, ndx + nu), of those in the tangent space at x̄ ⊕ dx."""
+        n, there = self.e.state.ndx, self._of_states["jintegrate"](self.xs, dx)[1]
+        rows = np.zeros((len(dx), running.shape[1]))
+        rows[:-1], rows[-1, :n] = running, there[-1].T @ end
+        rows[:-1, :n] = np.einsum("tij,ti->tj", there[:-1], running[:, :n])
+        return rows
 
 
 class RowWise:

@@ -10,11 +10,13 @@ from trajopt.errors import ModelEvaluationError
 from trajopt.solvers.qp import StageQP
 from trajopt.solvers.qp.newton import Newton
 from trajopt.solvers.riccati.linear_quadratic import LinearQuadratic
+from trajopt.solvers.riccati.riccati import RiccatiOutcome
 from trajopt.solvers.riccati.weighted_rows import WeightedRows
 from trajopt.types import Reals
 
 STIFF = (1e6, 1e4, 1e2)  # weights of hard rows, relative to the Hessian, tried in turn: large ones hide it by rounding
 TURNS = 40  # corrections at most; a few do where weights are large
+ROUNDED = 1e-9  # residual beyond which smaller weights are tried, relative to the right-hand side
 SMALL = 1e-13  # residual that needs no correction, relative to the right-hand side
 
 
@@ -59,17 +61,14 @@ class KKTSystem:
         rows, nc = active.shape, active.shape[1]
         bound = np.where(active != 0.0, 0.0, np.inf)
         weighted = WeightedRows.zeros(lq, C, terminal_C, -bound, bound)
-        self._rows, self._y, self._values = weighted, np.zeros(rows), np.zeros(rows)
+        self._active, self._rows, self._y, self._values = active, weighted, np.zeros(rows), np.zeros(rows)
         self._weights = weighted.weights
         self._newton = Newton(StageQP.zeros(lq, nc), weighted, self._y, self._values)
         self._newton.riccati.find_rows()
         size = float(np.abs(np.diagonal(lq.H, axis1=1, axis2=2)).max()) if lq.H.size else 1.0
-        for factor in STIFF:
-            stiff = np.divide(1.0, delta, out=np.full(rows, factor * size), where=delta > 0.0)
-            self._weights[:] = np.where(active != 0.0, stiff, 0.0)
-            outcome = self._newton.factor()
-            if outcome.failure is None or not nc:
-                break
+        self._delta, self._size, self._smaller = delta, size, list(STIFF)
+        while (outcome := self._factored(self._smaller.pop(0))).failure is not None and nc and self._smaller:
+            pass
         if outcome.failure is not None:
             raise ModelEvaluationError(
                 f"knot {outcome.failed_knot}: the Hessian of the Lagrangian is not positive definite along what is "
@@ -77,8 +76,29 @@ class KKTSystem:
             )
         self.K = self._newton.riccati.K
 
+    def _factored(self, factor: float) -> RiccatiOutcome:
+        """Factorises with weights of hard rows that are a factor times the Hessian."""
+        self._factor, delta = factor, self._delta
+        stiff = np.divide(1.0, delta, out=np.full(delta.shape, factor * self._size), where=delta > 0.0)
+        self._weights[:] = np.where(self._active != 0.0, stiff, 0.0)
+        return self._newton.factor()
+
     def solve(self, running: Reals, end: Reals, gaps: Reals, missed: Reals, given: Reals) -> Change:
         """The solution for gradients g (T, n + m) and (n,), gaps f (T + 1, n), r (T + 1, nc), and given dy, which stay.
+
+        Where one knot's Hessian is far larger than others', weights relative to it lose digits to rounding: smaller
+        ones are tried.
+        """
+        best, factor = self._corrected(running, end, gaps, missed, given), self._factor
+        while best.residual > ROUNDED and self._smaller:
+            if self._factored(self._smaller.pop(0)).failure is not None:
+                self._factored(factor)
+                break
+            best = min(best, self._corrected(running, end, gaps, missed, given), key=lambda each: each.residual)
+        return best
+
+    def _corrected(self, running: Reals, end: Reals, gaps: Reals, missed: Reals, given: Reals) -> Change:
+        """The solution by the factors that there are.
 
         Steps are repeated for what is left, until nothing is gained: that corrects rounding, and finite weights.
         """

@@ -59,10 +59,14 @@ class FirstProgram:
             return
         self._step, F, self._K = riccati.forward(), lq.full_F(), riccati.K
         B = self._B = F[:, :, n:]
+        self._kept = (F[:, :, :n] == np.eye(n)).all(axis=(0, 1))  # coordinates that no dynamics depend on
         self._A, lower = F[:, :, :n] - B @ self._K, np.tril(lq.H[:, n:, n:])  # under the solution's policy
         self._diagonal = np.abs(np.einsum("tii->ti", lq.H))
         self._curvature = np.einsum("tii->ti", lower)
         self._Quu = lower + np.tril(lower, -1).swapaxes(1, 2) + B.swapaxes(1, 2) @ riccati.Vxx[1:] @ B
+        self.solved = bool(np.linalg.slogdet(self._Quu).sign.all())  # not if it is singular to rounding
+        if not self.solved:
+            return
         some = e.xs[:: max(1, e.T // SAMPLES)]
         self.coordinates = np.array([e.state.difference_unchecked(zero, x) for x in (*some, e.xs[-1])])
         self.start_sizes = _start_sizes(rows, n, np.abs(self.coordinates[0]))
@@ -154,6 +158,16 @@ class FirstProgram:
         """
         effort = (self._curvature * np.minimum(np.abs(self._step.du), 2.0 * self._half) ** 2).sum()
         return max(float(effort), float(np.abs(self._step.lam[0]) @ self.start_sizes), self._repair(P, S))
+
+    @property
+    def cost_of_gaps(self) -> float:
+        """Change of the cost to first order by closing the gaps of coordinates that no dynamics depend on [cost].
+
+        Such gaps add up to the end, as those of a clock that stands still in the guess; others fade or grow.
+        """
+        e, n = self._e, self._e.state.ndx
+        moves = np.where(self._kept, np.cumsum(e.f, axis=0), 0.0)
+        return abs(float(np.vdot(e.g[:, :n], moves[:-1]) + e.terminal_g @ moves[-1]))
 
     @property
     def whole_cost(self) -> float:

@@ -175,8 +175,9 @@ class SolverSQP(SolverAbstract[SQPProgress]):
 
     def _stalls(self, run: SQPProgress, work: Workspace) -> bool:
         """Whether there are rows, and the largest error does not fall."""
-        error = max(run.gap, run.violation, run.complementarity, run.stationarity)
-        return work.evaluator.nc > 0 and run.attempts.stalls(run.iterations, error, self.options.restart)
+        infeasibility = max(run.gap, run.violation)
+        error = max(infeasibility, run.complementarity, run.stationarity)
+        return work.evaluator.nc > 0 and run.attempts.stalls(run.iterations, error, infeasibility, self.options.restart)
 
     def _take_lines(self, run: SQPProgress, work: Workspace, *, hands_over: bool) -> None:
         """Goes on with linear steps; rollouts may take over where gaps are closed."""

@@ -69,13 +69,13 @@ class Units:
             rows: Bounds of its rows.
             riccati: Recursion on the evaluator's arrays.
             cost: Typical cost, if it is known [cost]; else that of the first program, but not less than a hundredth of
-                the cost of the trajectory.
+                the cost of the trajectory, or of what its gaps add to that.
         """
         first = FirstProgram(e, rows, riccati)
         if not first.solved:
             return Units.plain(e)
         P, S = first.variances(np.zeros(e.state.ndx), 0.0)
-        E = cost or max(first.cost(P, S), LEAST_COST * abs(e.cost))
+        E = cost or max(first.cost(P, S), LEAST_COST * max(abs(e.cost), first.cost_of_gaps))
         if ROUNDING**2 * first.whole_cost >= E:  # the guess is the solution
             E = first.whole_cost or 1.0
         spins = first.spins(P, E)

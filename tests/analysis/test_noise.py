@@ -1,6 +1,7 @@
 """Covariances along solutions: closed forms, and samples of robots on their manifolds."""
 
 import functools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from trajopt.analysis import Ellipses
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.plotting import plot_ellipses
 from trajopt.solution import Solution
-from trajopt.solvers import SolverDDP
+from trajopt.solvers import SolverDDP, SolverSQP
 
 CASES = {"unicycle": None, "arm-reach": "ur5", "quadruped-jump": "small-quadruped"}
 
@@ -279,3 +280,31 @@ def test_wrong_noise_is_refused_with_the_expected_value() -> None:
     for knot in (10**6, -solution.problem.T - 2, 1.5):
         with pytest.raises(InvalidArgumentError, match="knot: expected a number from 0 to"):
             samples.covariance(knot)
+
+
+def test_samples_have_motors_of_their_own() -> None:
+    """Bounds of a hard row that is a control, also wider ones than the plan's; of a reference, nothing would follow."""
+    state = trajopt.StateVector(2)
+    rows = trajopt.ConstraintStack(state)
+    rows.add("motor", trajopt.ResidualModelControl(state, reference=[0.1]), lower=-0.6, upper=0.4)
+
+    class Mass(trajopt.DifferentialActionModelSymbolic):
+        def acceleration(self, x: Any, u: Any) -> Any:
+            return u
+
+    costs = trajopt.CostStack(state).add("effort", trajopt.ResidualModelControl(state), weight=1e-2)
+    goal = trajopt.CostStack(state).add("goal", trajopt.ResidualModelState(state, [1.0, 0.0]), weight=1e2)
+    knot = trajopt.IntegratedActionModelEuler(Mass(state, 1, costs, constraints=rows), dt=0.1)
+    solution = SolverSQP(trajopt.ShootingProblem([0.0, 0.0], [knot] * 30, goal)).solve()
+    top = np.tile([0.1, 0.4, 5.0], 700)
+    samples = solution.monte_carlo(0.3, len(top), parameters={"motor.upper": top, "motor.lower": -top})
+    for each in (0.1, 0.4, 5.0):
+        us = samples.us[top == each]
+        assert us.max() <= 0.1 + each + 1e-12
+        assert us.min() >= 0.1 - each - 1e-12
+    assert samples.us[top == 0.1].max() == pytest.approx(0.2)
+    assert samples.us[top == 5.0].max() > 1.0
+    two = np.ones(2)
+    for name, clip in (("goal.weight", True), ("effort.reference", True), ("motor.upper", False)):
+        with pytest.raises(InvalidArgumentError, match=rf"got '{name}', which changes no sample; known: .*dt"):
+            solution.monte_carlo(0.0, 2, parameters={name: two[:, None] if "ref" in name else two}, clip=clip)

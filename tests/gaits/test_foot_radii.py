@@ -6,9 +6,11 @@ from pathlib import Path
 
 import coal
 import numpy as np
+import pinocchio as pin
 import pytest
 
 import trajopt
+from trajopt.gaits.terrain_bodies import shanks_and_base
 from trajopt.robots.collisions.foot_balls import foot_ball
 from trajopt.robots.geometry import load_geometry
 from trajopt.robots.legged import LEGGED_ROBOTS
@@ -48,3 +50,12 @@ def test_balls_whose_centre_is_not_the_frame(name: str, above: float | None) -> 
 
 def test_a_robot_in_code_has_no_balls() -> None:
     assert foot_ball(trajopt.load_robot("small-quadruped"), "lf_foot") is None
+
+
+@pytest.mark.slow
+def test_anymal_c_has_capsules_around_its_legs_and_base_on_terrain() -> None:
+    """Its links and joints share names, so that link LF_HFE, a part of the hip, was no one frame."""
+    robot, feet = trajopt.load_robot("anymal_c"), LEGGED_ROBOTS["anymal_c"].feet
+    bodies = shanks_and_base(robot, dict.fromkeys(feet, 0.0075), 0.01)
+    assert {str(body.frame) for body in bodies} == {f"{foot[:2]}_shank_fixed" for foot in feet} | {"base"}
+    assert robot.model.frames[robot.frame_id("LF_HFE")].type == pin.FrameType.BODY

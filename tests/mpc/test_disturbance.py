@@ -27,6 +27,11 @@ def slider():
     return controller()
 
 
+def test_a_plant_has_no_costs_and_constraints(slider):
+    with pytest.raises(InvalidArgumentError, match=r"of a cost or a constraint.*known: mass, damping"):
+        mpc.simulate(slider, None, X0, 1.0, model_error={"goal.weight": 1.0})
+
+
 def test_a_jump_moves_the_state_at_once(slider):
     log = mpc.simulate(slider, None, X0, 0.5, disturbance=mpc.Push(time=0.2, value=[0.05, -0.4]))
     for k in range(5):

@@ -1,11 +1,13 @@
-"""Estimates of a log: an error that lists their names, and the mean of a noisy one."""
+"""Estimates late in a log: names, the mean of a noisy one, and what noise must not move."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+import trajopt
 from tests.mpc import slider
+from tests.support.noisy_pole import own_pole
 from trajopt import mpc
 from trajopt.errors import UnknownNameError
 from trajopt.mpc.estimates import Estimates, late_estimate
@@ -32,3 +34,20 @@ def test_the_mean_of_noise_is_closer_than_its_last_sample() -> None:
     assert mean == pytest.approx(0.6, abs=0.02)
     assert deviation == pytest.approx(np.hypot(0.2, 0.3), rel=0.03)
     assert late_estimate(values[:1]) == pytest.approx((5.0, 0.3))
+
+
+@pytest.mark.parametrize("filtered", [True, False])
+def test_noise_does_not_move_estimates_of_a_pole_that_is_balanced(filtered: bool) -> None:
+    """A length that the swing-up told stays: 0.55 m, of 0.5 ± 0.05 m at first; nor does its deviation grow further."""
+    window = own_pole()
+    controller = mpc.MPCController(window, options=mpc.MPCOptions(dt=0.02, estimate={"mass": 0.03, "length": 0.05}))
+    noise = np.array([0.005, 0.01, 0.05, 0.05])
+    knot = trajopt.IntegratedActionModelRK4(window.running[0].differential, dt=0.02)
+    kalman = mpc.KalmanFilter(knot, noise=noise, process=[1e-3, 1e-3, 0.02, 0.05], first=1e-3) if filtered else None
+    log = mpc.simulate(
+        controller, None, np.zeros(4), 20.0, noise=noise, estimator=kalman, model_error={"length": 0.55}, seed=0
+    )
+    length, mass = log.estimated["length"][100:], log.estimated["mass"][100:]
+    np.testing.assert_allclose(length[:, 0], 0.55, rtol=0, atol=0.02)
+    assert length[:, 1].max() <= 0.05
+    assert mass[:, 1].max() <= 0.03

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import trajopt
 from tests.support.posts import BODY, GOAL, MARGIN, POSTS, drive
 from trajopt import planar
 from trajopt.errors import InvalidArgumentError
+from trajopt.planar.free_plane import FreePlane
 from trajopt.solvers import SolverSQP
 
 TIMES = np.linspace(0.0, 5.0, 201)
@@ -64,6 +66,22 @@ def test_headings_are_nearest_to_that_of_the_start(heading: float) -> None:
     way = planar.around([-2.0, 0.0, heading], [-3.0, 0.1, 8.0], POSTS, TIMES, margin=0.1)
     assert abs(way.poses[0, 2] - heading) <= np.pi
     assert np.cos(way.poses[0, 2]) < -0.9
+
+
+def test_only_points_of_the_band_that_may_be_too_near_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of 195 passes measured all points, and those near a post four times more: 66,000 in 1,013 calls."""
+    calls, measured, distance = 0, 0, FreePlane.distance
+
+    def count(plane: FreePlane, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        nonlocal calls, measured
+        if len(points) < 1000:  # else cells of the search
+            calls, measured = calls + 1, measured + len(points)
+        return distance(plane, points)
+
+    monkeypatch.setattr(FreePlane, "distance", count)
+    planar.around([0, 0], [6, 0], POSTS, np.linspace(0.0, 8.0, 81), margin=0.35)
+    assert calls < 500
+    assert measured < 30_000
 
 
 @pytest.mark.slow

@@ -94,13 +94,35 @@ def test_the_usual_feedback_is_that_of_the_motion() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", GAITS[1:])
 def test_walks_fall_without_feedback(name: str) -> None:
+    """With MuJoCo's default friction, on which standing feet creep."""
     plan = planned(name)
-    motion = replay(plan, plant="mujoco", feedback="open")
+    plant = replays.in_mujoco(plan)
+    plant.model.opt.impratio = 1.0
+    motion = replay(plan, plant=plant, feedback="open")
     assert heights(motion).min() < 0.8 * heights(plan).min()
     assert re.search("; (fell|tipped over), the base ends ", motion_report(motion)["moved"])
     text = motion.explain()
     assert "-> the robot fell, so lines about feet, limits and goals are those of the fall" in text
     assert "GaitOptions(foot" not in text
+
+
+@pytest.mark.slow
+def test_feet_that_stand_within_their_cones_stand_in_mujoco() -> None:
+    """Go2 stands, its feet at 0.3 of their normal force: they crept by 50 mm in 3 s, and nothing said so."""
+    robot = trajopt.load_robot("go2")
+    feet = [f"{leg}_foot" for leg in ("FL", "FR", "RL", "RR")]
+    stance = gaits.Stance.of(robot, feet)
+    stand = gaits.Phase(name="stand", knots=51, stance=tuple(feet), com=stance.com)
+    schedule = gaits.ContactSchedule(start=stance, phases=(stand,), dt=0.02)
+    problem = gaits.gait_problem(robot, schedule, options=gaits.GaitOptions(mu=0.6), limits=gaits.GaitLimits(rest=True))
+    plan = SolverSQP(problem).solve(*gaits.gait_guess(problem, schedule))
+    assert plan.converged
+    motion = replay(plan, plant="mujoco")
+    legs = legged_motion(motion)
+    assert max(map(legs.slip, legs.feet)) < 3e-3
+    (line,) = [each for each in motion.explain().splitlines() if each.startswith("  slip: ")]
+    assert line == f"  slip: {motion_report(motion)['slip']}"
+    assert "  slip: " not in plan.explain()
 
 
 @pytest.mark.slow
@@ -319,6 +341,46 @@ def test_a_model_as_plant_keeps_the_forces_of_its_contacts() -> None:
     plan = planned("quadruped-trot")
     motion = replay(plan, 1, plant=plan.problem.running[0], feedback="open")
     assert set(motion.measured) == {"notes"}  # and no forces
+
+
+def thrown() -> Solution:
+    """A pendulum of two links swings by torques, and lets go of 0.5 kg in the middle."""
+    robot = trajopt.load_robot("double_pendulum")
+    robot = robot.with_payload(robot.frame_names[-1], 0.5).with_parameters("payload.mass")
+    state = trajopt.StateMultibody(robot)
+    motors = trajopt.ActuationModelFull(state)
+    costs = trajopt.CostStack(state)
+    knot = trajopt.IntegratedActionModelRK4(trajopt.DifferentialActionModelFreeFwdDynamics(state, motors, costs), 0.01)
+    problem = trajopt.ShootingProblem(state.zero(), [knot] * 20, costs)
+    problem.set_parameter("robot.payload.mass", 1e-6, knots=range(10, 20))
+    us = np.full((20, 2), 0.3)
+    return solution_of(problem, problem.rollout(us), us)
+
+
+def test_a_payload_that_is_let_go_is_gone_in_mujoco_too() -> None:
+    """The end is that of two plants in turn, and of the models; before, the ball stayed in the hand."""
+    plan = thrown()
+    plant = replays.in_mujoco(plan)
+    motion = replay(plan, plant=plant, feedback="open")
+    held, bare = plan.robot, plan.robot.with_values({"payload.mass": 1e-6})
+    x = plan.xs[0]
+    for robot in (held, bare):
+        own = MuJoCoPlant(robot)
+        for _ in range(100):
+            x = own.step(x, plan.us[0], 1e-3)
+    np.testing.assert_allclose(motion.xs[-1], x, atol=1e-9)
+    np.testing.assert_allclose(motion.xs[-1], plan.xs[-1], atol=0.3)
+    kept = replay(plan, plant=lambda x, u, dt: plant.step(x, u, dt), feedback="open")
+    assert np.abs(kept.xs[-1] - plan.xs[-1]).max() > 10.0
+    np.testing.assert_array_equal(plant.model.body_mass, MuJoCoPlant(held).model.body_mass)  # as it was
+
+
+def test_a_plant_that_keeps_its_masses_is_said_to() -> None:
+    plan = thrown()
+    words = "  the plant keeps its own masses: robot.payload.mass of the knots left out"
+    assert words in replay(plan, plant=Simulator(plan.robot), feedback="open").explain().splitlines()
+    assert "its own masses" not in replay(plan, plant="mujoco", feedback="open").explain()
+    assert "its own masses" not in replay(plan, feedback="open").explain()
 
 
 @pytest.mark.slow

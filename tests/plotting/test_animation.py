@@ -15,10 +15,11 @@ import pinocchio as pin
 import pytest
 from PIL import Image
 
+import trajopt
 from tests.support.command_line import CliRunner
 from tests.support.few_iterations import few_iterations
 from tests.support.unsolved import arm, pendulum, solution_of, solved, trot
-from trajopt import cli, problems
+from trajopt import cli, planar, problems
 from trajopt.analysis import legged_motion
 from trajopt.analysis.vehicles import vehicle_of
 from trajopt.costs import CostStack
@@ -203,6 +204,26 @@ def test_the_size_of_a_vehicle_is_its_parameter_or_a_part_of_the_motion(name: st
     vehicle = vehicle_of(solution_of(problem, xs, np.zeros((problem.T, problem.nu))))
     assert (vehicle.kind, vehicle.half) == (kind, pytest.approx(half))
     assert vehicle.to_scale == (kind == "quadrotor")
+
+
+@pytest.mark.parametrize("wheels", [True, False])
+def test_a_vehicle_that_keeps_off_obstacles_has_the_size_of_its_body(wheels: bool) -> None:
+    """0.25 m, that of the disc of the constraint, not the half track of 0.2 m, with a gap where it touches."""
+    state = planar.state_of_pose()
+    distance = trajopt.ResidualModelObstacleDistance(state, [[1.0, 0.1, 0.3]], 0.25)
+    rows, costs = trajopt.ConstraintStack(state).add("posts", distance, lower=0.0), trajopt.CostStack(state)
+    drive = (
+        planar.DifferentialActionModelDiffDrive(costs, constraints=rows, radius=0.1, half_track=0.2)
+        if wheels
+        else planar.DifferentialActionModelUnicycle(costs, constraints=rows)
+    )
+    knot = trajopt.IntegratedActionModelEuler(drive, 0.1)
+    problem = trajopt.ShootingProblem(np.zeros(3), [knot] * 5, trajopt.CostStack(state))
+    xs = np.column_stack([np.linspace(0.0, 2.0, 6), np.zeros(6), np.zeros(6)])
+    vehicle = vehicle_of(solution_of(problem, xs, np.zeros((5, problem.nu))))
+    assert vehicle.to_scale
+    assert np.linalg.norm(vehicle.outline, axis=1) == pytest.approx(0.25)
+    assert vehicle.half == pytest.approx(0.2 if wheels else 0.25)
 
 
 def test_the_key_of_forces_is_to_scale() -> None:

@@ -17,6 +17,7 @@ from tests.support.model_list import Pendulum, costs_of, lqr, state_of
 from trajopt.actions import ActionModelTerminal
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, UnknownNameError
 from trajopt.shooting import cost_terms
+from trajopt.states.unlike import unlike
 
 
 class RootOfCost(Kick):
@@ -196,3 +197,28 @@ def test_methods_of_black_boxes_take_data_x_and_u(method: str) -> None:
 def lqr_problem() -> trajopt.ShootingProblem:
     node = trajopt.problems.load("lqr", nx=3, nu=2, T=3).problem.running[0]
     return trajopt.ShootingProblem(np.zeros(3), [node] * 3, node)
+
+
+def test_states_that_print_the_same_are_refused_with_their_difference() -> None:
+    """Not with the same text twice; here robots with and without a payload, and coordinates of other names."""
+    arm = trajopt.load_robot("ur5")
+    loaded = arm.with_payload("tool0", 0.5)
+
+    def knot(robot: trajopt.Robot) -> trajopt.IntegratedActionModelEuler:
+        state = trajopt.StateMultibody(robot)
+        costs, torques = trajopt.CostStack(state), trajopt.ActuationModelFull(state)
+        return trajopt.IntegratedActionModelEuler(
+            trajopt.DifferentialActionModelFreeFwdDynamics(state, torques, costs), dt=0.01
+        )
+
+    first, second = knot(arm), knot(loaded)
+    with pytest.raises(InvalidArgumentError) as caught:
+        trajopt.ShootingProblem(np.zeros(12), [first, second], trajopt.CostStack(first.state))
+    message = str(caught.value)
+    assert message.count(repr(first.state)) == 1
+    assert "got another one: their masses [kg] on joint 'wrist_3_joint' differ, 0.1879 and 0.6879" in message
+    assert "one robot, Robot.with_parameters" in message
+    for names in (["q", "v"], ["q", "w"]):
+        assert unlike(trajopt.StateVector(2, names=["q", "v"]), trajopt.StateVector(2, names=names)) == (
+            "" if names[1] == "v" else ": their names of coordinates differ, v and w"
+        )

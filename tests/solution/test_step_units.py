@@ -60,3 +60,15 @@ def test_files_copies_and_finer_grids_keep_the_unit(tmp_path: Path) -> None:
 def test_a_unit_is_a_text() -> None:
     with pytest.raises(InvalidArgumentError, match="step_unit: expected a string such as 'm', got 1"):
         solution(1)  # type: ignore[arg-type]
+
+
+def test_a_problem_like_another_has_its_unit_unless_it_has_one_of_its_own() -> None:
+    problem = solution().problem
+    assert problem is not None
+    for unit, expected in ((None, "m"), ("s", "s"), ("rad", "rad")):
+        longer = trajopt.ShootingProblem(
+            [0.0], [*problem.running, problem.running[0]], problem.terminal, like=problem, step_unit=unit
+        )
+        assert longer.step_unit == expected
+        assert float(longer.get_parameter("dt", 3)) == 2.0
+    assert trajopt.ShootingProblem([0.0], problem.running, problem.terminal).step_unit == "s"

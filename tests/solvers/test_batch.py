@@ -343,6 +343,29 @@ def test_a_converged_row_that_costs_more_than_both_beside_it_is_named() -> None:
     assert "peak" not in peaked[:2].report()
 
 
+def test_a_converged_row_at_an_end_that_costs_more_than_those_beside_it_suggest_is_named() -> None:
+    """In the order of the number that varies, here 0, 0.1, 0.2, 0.3 and 0.4; the costs are those of a throwing arm."""
+    solver = SolverSQP(problems.load("pendulum-limits", T=40).problem)
+    few = solver.solve_batch(x0=np.array([0.1, 0.0, 0.2, 0.3, 0.4])[:, None] * [1.0, 0.0])
+    assert few.converged.all()
+    assert "end" not in few.report()
+    thrown = replace(few, cost=np.array([0.00216, 0.00798, 0.00307, 0.00416, 0.00537]))
+    assert thrown.report()["end"] == (
+        "row 1 costs 3.7 times what the rows beside it suggest, at an end of x0[0], maybe a poor optimum; "
+        "solver.solve(solutions[0]) or solver.solve(starts=8) with its values tries other guesses"
+    )
+    assert f"  end         {thrown.report()['end']}" in repr(thrown).splitlines()
+    last = replace(few, cost=np.array([0.2, 0.1, 0.3, 0.4, 1.2]))
+    assert last.report()["end"].startswith("row 4 costs 2.4 times")
+    squares, powers = [1.0, 4.0, 0.01, 1.0, 4.0], [10.0, 1.0, 1e2, 1e3, 1e4]
+    for costs in (squares, powers, powers[::-1], [2.0, 1.0, 3.0, 4.0, 5.0]):
+        assert "end" not in replace(few, cost=np.array(costs)).report()
+    status = few.status.copy()
+    status[2] = "MAX_ITERATIONS"
+    assert "end" not in replace(thrown, status=status).report()
+    assert "end" not in thrown[:3].report()
+
+
 def test_a_table_and_a_picture(tmp_path: Path) -> None:
     solutions = SolverDDP(problems.load("pendulum", T=30).problem).solve_batch(starts(5))
     table = solutions.table()

@@ -16,6 +16,7 @@ from tests.support.hard_problems import (
     hopper,
     load,
     reach_by_torque,
+    reach_of_a_light_wrist,
     rocket,
     scara,
     slot,
@@ -254,7 +255,22 @@ def test_random_controls_are_the_same_again_and_of_the_size_of_limits() -> None:
 def test_stalling_is_counted_from_the_last_time_the_error_was_halved() -> None:
     attempts = Attempts([])
     errors = [8.0, 5.0, 3.9, 3.8, 3.7, 3.6]
-    assert [attempts.stalls(i, error, 3) for i, error in enumerate(errors)] == [False] * 5 + [True]
+    assert [attempts.stalls(i, error, error, 3) for i, error in enumerate(errors)] == [False] * 5 + [True]
+
+
+def test_rows_that_are_missed_by_less_and_less_count_as_progress_beside_any_gradient() -> None:
+    attempts = Attempts([])
+    missed = [1.0, 0.8, 0.39, 0.5, 0.3, 0.2, 0.15]  # 0.15 is less than 0.4 times 0.39
+    assert [attempts.stalls(i, 10.0 + i, v, 3) for i, v in enumerate(missed)] == [False] * 5 + [True, False]
+
+
+def test_arms_come_closer_to_their_goal_step_by_short_step() -> None:
+    """Violations fell to a third in 25 iterations, which counted as none beside the gradient of the penalty."""
+    solution = SolverSQP(reach_of_a_light_wrist()).solve()
+    assert solution.converged
+    assert methods(solution) == ["policy"]
+    assert solution.iterations <= 90  # IPOPT takes 148
+    assert worst(solution) < 1e-6
 
 
 def dead_end(squares: float, infeasibility: float = 0.5) -> Left:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 import numpy as np
+import pinocchio as pin
 from casadi import SX
 
 from trajopt.actions import ActionModelDiscrete, ActionModelTerminal
@@ -12,6 +13,7 @@ from trajopt.actions.differential import (
     DifferentialActionModelFreeInvDynamics,
 )
 from trajopt.actions.integrated import IntegratedActionModelEuler, IntegratedActionModelRK4
+from trajopt.activations import ActivationModelWeightedQuad
 from trajopt.actuation import ActuationModelFull
 from trajopt.articulations import ArticulationBuilder
 from trajopt.constraints import ConstraintStack
@@ -19,6 +21,7 @@ from trajopt.costs import CostStack
 from trajopt.problems.runge_kutta import ActionModelRungeKutta, ends_at
 from trajopt.residuals import (
     ResidualModelControl,
+    ResidualModelFrameTranslation,
     ResidualModelJointAcceleration,
     ResidualModelJointEffort,
     ResidualModelState,
@@ -245,6 +248,28 @@ def reach_by_torque(robot_name: str, dt: float, weight: float) -> ShootingProble
     arm = DifferentialActionModelFreeFwdDynamics(state, actuation, costs, constraints=rows)
     end = ActionModelTerminal(CostStack(state), constraints=goal)
     return ShootingProblem([*q0, *np.zeros(n)], [IntegratedActionModelEuler(arm, dt=dt)] * 50, end)
+
+
+def reach_of_a_light_wrist() -> ShootingProblem:
+    """An xArm 7 turns to a point on its other side in 1.5 s, within all limits: its wrist weighs next to nothing."""
+    robot = load_robot("xarm7")
+    state = StateMultibody(robot)
+    lower, upper = (
+        np.clip(limit, -2.5, 2.5) for limit in (robot.model.lowerPositionLimit, robot.model.upperPositionLimit)
+    )
+    q0, q1 = (lower + (upper - lower) * part for part in np.random.default_rng(1).uniform(0.2, 0.8, (6, robot.nq))[4:])
+    data = robot.model.createData()
+    pin.framesForwardKinematics(robot.model, data, q1)
+    point = data.oMf[robot.frame_id("link_eef")].translation
+    actuation, velocities = ActuationModelFull(state), ActivationModelWeightedQuad(np.repeat([0.0, 1.0], robot.nv))
+    running = CostStack(state).add("velocity", ResidualModelState(state), weight=1e-2, activation=velocities)
+    running.add("torque", ResidualModelControl(state), weight=1e-4)
+    stop = CostStack(state).add("stop", ResidualModelState(state), weight=10.0, activation=velocities)
+    goal = ConstraintStack(state).add("goal", ResidualModelFrameTranslation(state, "link_eef", point), equals=0.0)
+    rows = ConstraintStack.of_robot(state, actuation)
+    arm = DifferentialActionModelFreeFwdDynamics(state, actuation, running, constraints=rows)
+    knots = [IntegratedActionModelEuler(arm, dt=0.02)] * 75
+    return ShootingProblem([*q0, *np.zeros(robot.nv)], knots, ActionModelTerminal(stop, constraints=goal))
 
 
 def scara() -> ShootingProblem:

@@ -105,6 +105,13 @@ class ActionModelAbstract(Model):
     def parameters(self) -> dict[str, Parameter]:
         return {**super().parameters(), **self.state.parameters(), **self.constraints.parameters(self.stage_nu)}
 
+    @property
+    def dynamics_parameters(self) -> tuple[str, ...]:
+        """Names of the parameters that are not those of a cost term or a constraint: next states follow from them."""
+        others = set(self.constraints.parameters(self.stage_nu))
+        others |= {name for term in self.model_parts.terms for name in term.parameters(self.stage_nu)}
+        return tuple(name for name in self.parameters() if name not in others)
+
     def instant(self) -> Instant:
         """Symbols of a running knot, of which expressions are built."""
         return Instant(self.state, self.nu)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from trajopt.objects.immutable import Immutable
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
+    from trajopt.analysis.constraints import ConstraintRows
     from trajopt.solution import Solution
 
 KINDS = ("gains", "springs", "gains+springs", "open")
@@ -124,24 +126,47 @@ def usual_kind(solution: Solution) -> str:
     return "gains+springs" if schedule is None or schedule.terrain is None else "springs"
 
 
-def control_limits(solution: Solution) -> tuple[Reals, Reals]:
+def control_limits(solution: Solution, sampled: Mapping[str, Reals] | None = None) -> tuple[Reals, Reals]:
     """Lower and upper limits of the controls (T, nu): those of the models, and bounds of hard rows that are a control.
 
     Limits of models are those of their motors.
+
+    Args:
+        solution: The solution, with its problem.
+        sampled: Bounds of such rows in n samples, (n, rows) by name; limits are then (n, T, nu).
     """
-    problem = solution.problem
+    problem, sampled = solution.problem, sampled or {}
     assert problem is not None
     lower, upper = np.full(solution.us.shape, -np.inf), np.full(solution.us.shape, np.inf)
     for kind in problem.kinds[:-1]:
         model, knots = kind.model, np.array(kind.knots)
         lower[knots, : model.nu], upper[knots, : model.nu] = model.lower, model.upper
+    for values in sampled.values():
+        lower, upper = (np.broadcast_to(each, (len(values), *solution.us.shape)).copy() for each in (lower, upper))
+        break
+    for rows, row, control in limiting_rows(solution):
+        constant = rows.values[:-1, row] - solution.us[:, control]  # NaN at knots without the row
+        low, high = (
+            sampled[name][:, [min(row, sampled[name].shape[1] - 1)]] if name in sampled else bounds[:-1, row]
+            for name, bounds in zip(bound_names(rows), (rows.lower, rows.upper))
+        )
+        lower[..., control] = np.fmax(lower[..., control], low - constant)
+        upper[..., control] = np.fmin(upper[..., control], high - constant)
+    return lower, upper
+
+
+def limiting_rows(solution: Solution) -> Iterator[tuple[ConstraintRows, int, int]]:
+    """Hard rows that equal a control up to a constant: the constraint, number of the row, and that of the control."""
     for rows in solution.description.constraints:
         for row, control in enumerate(rows.controls):
             if control >= 0 and not rows.soft:
-                constant = rows.values[:-1, row] - solution.us[:, control]  # NaN at knots without the row
-                lower[:, control] = np.fmax(lower[:, control], rows.lower[:-1, row] - constant)
-                upper[:, control] = np.fmin(upper[:, control], rows.upper[:-1, row] - constant)
-    return lower, upper
+                yield rows, row, control
+
+
+def bound_names(rows: ConstraintRows) -> tuple[str, str]:
+    """Names of the parameters with the lower and upper bounds of a constraint."""
+    name = rows.name.split(" at ")[0]  # without the stage
+    return f"{name}.lower", f"{name}.upper"
 
 
 def _springs(solution: Solution, stiffness: float | None, damping: float | None) -> Reals:

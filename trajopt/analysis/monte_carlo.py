@@ -18,7 +18,7 @@ from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.analysis.basics import check_solution
 from trajopt.analysis.constraints import Flags
 from trajopt.analysis.covariance import gains_of
-from trajopt.analysis.feedback import control_limits
+from trajopt.analysis.feedback import bound_names, control_limits, limiting_rows
 from trajopt.analysis.lanes import StateLanes
 from trajopt.analysis.noise import factors_of, noise_covariances
 from trajopt.checks import as_numbers, check_count, check_flag, check_mapping, is_integer
@@ -161,13 +161,14 @@ def monte_carlo(
         feedback: True for controls us - K (x ⊖ xs), False for us.
         clip: Whether to clip controls to the models' limits `lower` and `upper`, and to bounds of hard constraints on
             single controls.
-        parameters: Values of run-time parameters in each sample, (n, *shape) by name, for all knots that have them.
+        parameters: Values of run-time parameters in each sample, (n, *shape) by name, for all knots that have them: of
+            the dynamics, or bounds that `clip` refers to, such as "motor.upper".
         measurement: Noise of the states that the feedback measures, at each knot, as in `state_covariance`.
 
     Raises:
         UnknownNameError: No knot has such a parameter.
         InvalidArgumentError: The noise has another shape or is not a covariance, a parameter has not one value for each
-            sample, or the solver has no gains.
+            sample or has no effect on them, or the solver has no gains.
     """
     count, clip = check_count("n", n, least=1), check_flag("clip", clip)
     rng = np.random.default_rng(check_count("seed", seed))
@@ -180,13 +181,16 @@ def monte_carlo(
             each[:] = each @ factor.T
         errors = _errors(rng, noise_covariances("measurement", measurement, T, ndx), count)
         xs, us = np.empty((T + 1, count, problem.state.nx)), np.empty((T, count, problem.nu))
-        limits = control_limits(solution) if clip else None
         varied = VariedParameters(problem, parameters, count)
+        bounds = varied.bounds(solution, clip=clip)
+        limits = control_limits(solution) if clip else None
         batches = Batches(problem.state, min(CHUNK, count), varied=bool(parameters))
         for first in range(0, count, CHUNK):
             part = slice(first, min(first + CHUNK, count))
             rows_of = functools.partial(varied.at, part=part)
             e = None if errors is None else errors[:, part]
+            if bounds:
+                limits = control_limits(solution, {name: values[part] for name, values in bounds.items()})
             _roll_out(solution, problem, K, (draws[:, part], e), xs[:, part], us[:, part], limits, batches, rows_of)
         own = {name: as_numbers("parameters", values) for name, values in (parameters or {}).items()}
         return MonteCarlo(solution=solution, xs=np.swapaxes(xs, 0, 1), us=np.swapaxes(us, 0, 1), parameters=own)
@@ -220,7 +224,7 @@ def _roll_out(
     for t, model in enumerate(problem.running):
         measured = x if errors is None else batches.integrate(x, errors[t])
         u = solution.us[t] - batches.difference(solution.xs[t], measured) @ K[t].T
-        us[t] = u = u if limits is None else np.clip(u, limits[0][t], limits[1][t])
+        us[t] = u = u if limits is None else np.clip(u, limits[0][..., t, :], limits[1][..., t, :])
         after = batches.of(model).step(rows_of(t), x, u)
         xs[t + 1] = x = batches.integrate(after, w[t + 1])
 
@@ -236,6 +240,8 @@ class VariedParameters:
 
     def __init__(self, problem: ShootingProblem, parameters: Mapping[str, npt.ArrayLike] | None, count: int) -> None:
         self._values, self._places = problem.table.values, dict[int, list[tuple[slice, Reals]]]()
+        self._dynamics = {name for kind in problem.kinds[:-1] for name in kind.model.dynamics_parameters}
+        self._others = dict[str, Reals]()
         for name, values in check_mapping("parameters", parameters or {}, "such as {'pole.mass': masses}").items():
             places, given = problem.table.places(name), as_numbers(f"parameters[{name!r}]", values)
             if given.ndim == 0 or len(given) != count:
@@ -243,9 +249,28 @@ class VariedParameters:
                     f"parameters[{name!r}]: expected a value for each of {count} samples, got shape {given.shape}"
                 )
             flat = np.array([problem.table.check(name, value, f"parameters[{name!r}]") for value in given])
+            if name not in self._dynamics:
+                self._others[name] = flat
             for knots, columns in places:
                 for t in knots:
                     self._places.setdefault(t, []).append((columns, flat))
+
+    def bounds(self, solution: Solution, *, clip: bool) -> dict[str, Reals]:
+        """Bounds of controls in each sample (n, rows), by name.
+
+        Raises:
+            InvalidArgumentError: A parameter is neither one of the dynamics nor such a bound.
+        """
+        known = [name for rows, _, _ in limiting_rows(solution) for name in bound_names(rows)] if clip else []
+        for name in self._others:
+            if name not in known:
+                names = ", ".join(sorted({*self._dynamics, *known})) or "none"
+                raise InvalidArgumentError(
+                    "parameters: expected parameters of the dynamics, or bounds of hard constraints on single "
+                    f"controls with clip=True, got {name!r}, which changes no sample; known: {names}. Other costs or "
+                    "constraints give other plans: solve again, for instance in a sweep"
+                )
+        return self._others
 
     def at(self, t: int, part: slice) -> Reals:
         """Values at a knot, (size,), or (m, size) for these samples if any differ."""

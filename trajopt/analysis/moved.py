@@ -93,6 +93,31 @@ def moved_words(solution: Solution, motion: LeggedMotion | None = None) -> str:
     return f"{there}{_turned(moved.turn)}{duration}{whose}{_fallen(moved)}"
 
 
+def speed_words(solution: Solution, motion: LeggedMotion) -> dict[str, str]:
+    """Reports the speed of the centre of mass over the ground in text, under the key "speed".
+
+    It is the length of its way between the landings of the foot that lands last, divided by the time from the first to
+    the last of them: whole strides, without the half step of the beginning and the rest at the end. If this foot lands
+    once, it is that from the first to the last knot. The result is empty for a motion on the spot, without times, and
+    if a foot does not step.
+
+    Args:
+        solution: The solution.
+        motion: Its motion, from `legged_motion`.
+    """
+    if solution.times is None or is_free_body(solution):
+        return {}
+    landings = [[knot for knot in motion.landings(foot) if knot] for foot in motion.feet if foot.on_floor]
+    if not landings or not all(landings):
+        return {}
+    knots = max(landings, key=lambda each: each[-1])
+    over = "from stride to stride" if len(knots) > 1 else "on average"
+    knots = knots if len(knots) > 1 else [0, -1]
+    way = float(np.sum(np.linalg.norm(np.diff(motion.com[knots, :2], axis=0), axis=1)))
+    time = float(solution.times[knots[-1]] - solution.times[knots[0]])
+    return {"speed": f"{way / time:.3f} m/s {over}"} if way > _THERE and time > 0.0 else {}
+
+
 def fallen_words(solution: Solution, motion: LeggedMotion) -> list[str]:
     """Advice for a replay whose robot tips over or sinks to the ground; empty for one that stays upright."""
     moved = displacement(solution, motion)

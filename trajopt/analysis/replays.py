@@ -13,6 +13,7 @@ from trajopt.analysis.basics import check_solution, problem_of
 from trajopt.analysis.feedback import Feedback, usual_kind
 from trajopt.analysis.feet import Foot
 from trajopt.analysis.legs import legged_motion
+from trajopt.analysis.loads import left_out_words, robots_of_knots
 from trajopt.analysis.plant_forces import with_forces_of
 from trajopt.analysis.references import knot_values
 from trajopt.analysis.step_errors import shared_scales
@@ -79,8 +80,9 @@ def replay(
     Args:
         solution: The solution.
         substeps: Number of steps per knot, >= 1 [-]; a plant with a usual step takes at least as small steps.
-        plant: "mujoco" for the robot in MuJoCo, with the contacts and the terrain of the solution; a MuJoCoPlant, a
-            Simulator, another action model, or a function (x, u, dt) -> x_next.
+        plant: "mujoco" for the robot in MuJoCo, with the contacts and the terrain of the solution, where feet stand if
+            their forces are within their cones, see MuJoCoPlant; a MuJoCoPlant, a Simulator, another action model, or a
+            function (x, u, dt) -> x_next.
         feedback: Kind of feedback: "gains" of the solver, "springs", "gains+springs" or "open"; or a Feedback. By
             default that of a gait in a plant is "gains+springs" if its motors have limits, on terrain "springs"; others
             in a plant have "gains". Without a plant it is "gains" or "open", whichever ends nearer to the plan: where
@@ -222,10 +224,12 @@ def _in_plant(solution: Solution, plant: Any, policy: Feedback, count: int, x0: 
     forces, loads = ({each.name: np.zeros((len(us), n)) for each in moved.spheres or ()} for n in (3, 4))
     with solution.as_solved() as solved:
         rows = solved.table.values.copy()
+    robots, carried = robots_of_knots(solution), True
     for t, (begin, duration) in enumerate(zip(times, np.diff(times))):
         if own or duration > 0.0:
             model = problem.running[t]
             moved.follow(model, rows[t])
+            carried = own or not robots or (moved.carry(robots[t]) and carried)
             us[t, : model.nu] = policy(begin, x)[: model.nu]
             steps = _steps(moved, count, duration, divided=not own or "dt" in model.parameters())
             for i in range(steps):
@@ -242,19 +246,26 @@ def _in_plant(solution: Solution, plant: Any, policy: Feedback, count: int, x0: 
                 for name, load in moved.sphere_loads().items():
                     loads[name][t] += load / steps
         xs.append(x)
+    if robots:
+        moved.begin()
     with solution.as_solved() as solved:
         moved_along: Solution = above("solution.solution.motion_solution")(solved, np.array(xs), us, solver="replay")
-        moved_along = dataclasses.replace(moved_along, measured={"notes": (_end_words(solution, x),)})
+        notes = (_end_words(solution, x), *(() if carried else (left_out_words(solution),)))
+        moved_along = dataclasses.replace(moved_along, measured={"notes": notes})
         return with_forces_of(moved, moved_along, forces, loads)
 
 
 def _end_words(plan: Solution, x: Reals) -> str:
-    """Text for the largest difference of the last state x (nx,) of a replay from that of the plan."""
-    state, path = problem_of(plan).state, _path(plan)
+    """Text for the largest difference in each unit of the last state x (nx,) of a replay from that of the plan."""
+    state, units = problem_of(plan).state, problem_of(plan).state.tangent_units
     missed = np.abs(state.difference_unchecked(plan.xs[-1], x))
-    worst = int((missed / shared_scales(np.ptp(path, axis=0), state.tangent_units)).argmax())
-    unit = state.tangent_units[worst].replace("-", "")
-    return f"ends {missed[worst]:.2g}{f' {unit}'.rstrip()} from the plan in {state.tangent_names[worst]}"
+    shares = missed / shared_scales(np.ptp(_path(plan), axis=0), units)
+    words = list[str]()
+    for unit in dict.fromkeys(units):
+        worst = max((i for i, own in enumerate(units) if own == unit), key=lambda i: shares[i])
+        distance = f"{missed[worst]:.2g} {unit}".removesuffix(" -")
+        words.append(f"{distance}{'' if words else ' from the plan'} in {state.tangent_names[worst]}")
+    return f"ends {', '.join(words)}"
 
 
 def _path(solution: Solution) -> Reals:

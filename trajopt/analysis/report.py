@@ -1,4 +1,4 @@
-"""Report of a legged motion: targets, slip, forces, margins against sliding and tipping, limits."""
+"""Report of a legged motion: targets, balance, slip, forces, margins against sliding and tipping, limits."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trajopt.analysis.balance import balance_words
 from trajopt.analysis.basics import time_words
 from trajopt.analysis.feet import STEEP
 from trajopt.analysis.flight import flight_words
 from trajopt.analysis.gaps import no_motion
 from trajopt.analysis.legs import LeggedMotion, floats_with_contacts, is_free_body, legged_motion
 from trajopt.analysis.limits import limits_report
-from trajopt.analysis.moved import moved_words
+from trajopt.analysis.moved import moved_words, speed_words
 from trajopt.analysis.reached import friction_words, reached, reached_words
 from trajopt.checks import check_positive
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 FLAT = 1e-5
 """Tolerance of the centre of pressure beyond the edge of a sole, for a load of the whole weight [m]."""
+ROUNDING = 1e-9
+"""Distance of a force from its cone, as a fraction of the weight, up to which it is on the cone [-]."""
 
 
 def motion_report(solution: Solution, mu: float | None = None) -> dict[str, str]:
@@ -37,12 +40,13 @@ def motion_report(solution: Solution, mu: float | None = None) -> dict[str, str]
     nothing = no_motion(solution)
     words = {"motion": nothing} if nothing else {}
     words |= {"moved": moved_words(solution, motion)} if floats else {}
+    words |= speed_words(solution, motion) if floats else {}
     words |= reached_words(reached(solution, motion))
     words |= {} if nothing else flight_words(solution, motion)
     words |= {"base": f"{height.min():.3f} to {height.max():.3f} m high"} if floats else {}
-    stance, support = ("contact", "contact") if is_free_body(solution) else ("stance", "foot")
-    worst = max(motion.feet, key=motion.slip)
-    words["slip"] = f"at most {1e3 * motion.slip(worst):.2g} mm during a {stance} ({worst.name})"
+    support = "contact" if is_free_body(solution) else "foot"
+    words |= balance_words(solution, motion) if floats else {}
+    words["slip"] = slip_words(solution, motion)
     loads = {foot.name: float(np.max(foot.normal_forces, initial=0.0, where=foot.stands)) for foot in motion.feet}
     peak = max(loads, key=loads.__getitem__)
     words["force"] = (
@@ -52,6 +56,13 @@ def motion_report(solution: Solution, mu: float | None = None) -> dict[str, str]
     words |= _side_words(solution, motion)
     words |= tipping_words(solution, motion)
     return words | limits_report(solution)
+
+
+def slip_words(solution: Solution, motion: LeggedMotion) -> str:
+    """Largest slip of a foot in text, such as "at most 0.12 mm during a stance (FL_foot)"."""
+    worst = max(motion.feet, key=motion.slip)
+    stance, far = "contact" if is_free_body(solution) else "stance", 1e3 * motion.slip(worst)
+    return f"at most {far:{'.2g' if far < 100.0 else '.0f'}} mm during a {stance} ({worst.name})"
 
 
 def _side_words(solution: Solution, motion: LeggedMotion) -> dict[str, str]:
@@ -75,6 +86,7 @@ def _friction_words(motion: LeggedMotion, mu: float | None) -> str:
     margin, use = cone_margin(motion, mu), friction_words(motion)
     if not np.isfinite(margin):
         return use
+    margin = 0.0 if abs(margin) < ROUNDING * motion.weight else margin
     coefficients = np.concatenate([foot.mu[np.isfinite(foot.mu)] for foot in motion.feet])
     shown = mu if mu is not None else float(coefficients.min())
     return f"{abs(margin):.3g} N {'inside' if margin >= 0 else 'outside'} the cone at worst (mu = {shown:g}); {use}"

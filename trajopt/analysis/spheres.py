@@ -80,7 +80,7 @@ def sphere_motion(
         force = np.where(touches[:, None], forces[c.name][:, :3], np.nan)
         torque = np.where(touches[:, None], np.zeros(3), np.nan)
         measured = {"stands": touches, "forces": force, "torques": torque, "normals": normals[:-1], "mu": mu}
-        shares = shares_of(force, loads[c.name]) if loads else None
+        shares = np.where(touches[:, None], shares_of(force, loads[c.name]), np.nan) if loads else None
         feet.append(Foot.at_points(c.name, c.frame, place, radius=c.radius, shares=shares, **measured))
     return LeggedMotion(
         abscissa=times,

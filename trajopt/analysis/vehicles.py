@@ -29,12 +29,14 @@ class Vehicle:
         kind: "quadrotor", "differential drive", "unicycle", "point" or "body".
         half: Length of an arm, half of the track, or half of a length that follows from the motion [m].
         radius: Radius of a wheel [m]; 0 without wheels of a known size.
-        to_scale: Whether `half` is a parameter of the model, and not a part of the motion's size.
+        body: Radius of the disc that distance costs and constraints keep off obstacles [m]; 0 without these.
+        to_scale: Whether its size is a parameter of the problem, and not a part of the motion's size.
     """
 
     kind: str
     half: float
     radius: float = 0.0
+    body: float = 0.0
     to_scale: bool = False
 
     @property
@@ -46,15 +48,16 @@ class Vehicle:
     def outline(self) -> Reals:
         """Outline around the origin (n, 3), with gaps at NaN [m]; empty for a point and for a body of unknown shape.
 
-        One that is not to scale is a mark of at most 4 % of the motion's size.
+        That of the disc that keeps off obstacles, if there is one. One that is not to scale is a mark of at
+        most 4 % of the motion's size.
         """
         half = self.half if self.to_scale else _MARK * self.half
         if self.kind == "quadrotor":
             gap = np.full((1, 3), np.nan)
             return half * np.vstack([np.eye(3)[:1], -np.eye(3)[:1], gap, np.eye(3)[1:2], -np.eye(3)[1:2]])
-        if self.kind == "differential drive":
+        if self.body or self.kind == "differential drive":
             turn = np.linspace(0.0, 2.0 * np.pi, _ROUND + 1)
-            return half * np.column_stack([np.cos(turn), np.sin(turn), 0.0 * turn])
+            return (self.body or half) * np.column_stack([np.cos(turn), np.sin(turn), 0.0 * turn])
         if self.kind == "unicycle":
             corners = [(1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0), (1.0, 1.0)]
             return half * np.array([(x, _WIDE * y, 0.0) for x, y in corners])
@@ -69,12 +72,13 @@ def vehicle_of(solution: Solution) -> Vehicle:
     if controls.issuperset(ROTORS):
         arm = _parameter(solution, "arm")
         return Vehicle(kind="quadrotor", half=arm or half, to_scale=arm is not None)
+    body = _body(solution)
     if controls == {"right", "left"} and "theta" in columns:  # those of a planar drone are rotors
         track, radius = _parameter(solution, "half_track"), _parameter(solution, "radius")
-        known = track is not None
-        return Vehicle(kind="differential drive", half=track or half, radius=radius or 0.5 * half, to_scale=known)
+        known, half = body > 0.0 or track is not None, track or half
+        return Vehicle(kind="differential drive", half=half, radius=radius or 0.5 * half, body=body, to_scale=known)
     if "theta" in columns:  # under any name of a heading, such as psi
-        return Vehicle(kind="unicycle", half=half)
+        return Vehicle(kind="unicycle", half=body or half, body=body, to_scale=body > 0.0)
     return Vehicle(kind="body" if "qw" in coordinates else "point", half=half)
 
 
@@ -105,6 +109,12 @@ def _size(solution: Solution) -> float:
     """Largest extent of the motion [m]."""
     poses = solution.description.poses
     return _LEAST if poses is None else max(float(np.ptp(poses[:, :3, 3], axis=0).max()), _LEAST)
+
+
+def _body(solution: Solution) -> float:
+    """Largest radius of the body in distance costs and constraints [m]; 0 without one."""
+    radii = [_parameter(solution, name) for name in solution.description.values if name.endswith(".radius")]
+    return max((radius for radius in radii if radius is not None), default=0.0)
 
 
 def _parameter(solution: Solution, name: str) -> float | None:

@@ -21,6 +21,7 @@ from trajopt.dynamics.tree import Tree, constant_placement
 from trajopt.dynamics.tree_dynamics import TreeDynamics
 from trajopt.dynamics.variable_bodies import Parameters, joint_numbers
 from trajopt.errors import InvalidArgumentError, unknown_name
+from trajopt.robots.frame_index import frame_index
 from trajopt.robots.masses import check_masses
 from trajopt.robots.placements import check_reference_frame
 
@@ -361,7 +362,7 @@ class RobotExpressions:
             names = [frame.name for frame in self.model.frames]
             if frame_id not in names:
                 raise unknown_name("frame", frame_id, names)
-            frame_id = names.index(frame_id)
+            frame_id = frame_index(self.model, frame_id)
         frame = self.model.frames[self._check("frame_id", frame_id, self.model.nframes)]
         return self.tree.carrier(int(frame_id), frame)
 

@@ -37,9 +37,12 @@ def quadruped_walk(
 ) -> ContactSchedule:
     """Generates a walk, one foot at a time: right hind, right front, left hind, left front.
 
+    Its speed is step_length / (dt (4 step_knots + 2 support_knots)), by default 0.24 m/s: in this time each foot steps
+    once. `print(schedule)` shows the speed.
+
     Args:
         stance: Initial stance: `Stance.of(robot, feet)`, or the `end` of another schedule.
-        step_length: Length of a step; negative for backward steps [m].
+        step_length: Way of a foot from a foothold to its next one; negative for backward steps [m].
         step_height: Height of a swing, >= 0 [m].
         support_knots: Number of knots with all feet on the ground, before the steps of each side [-].
         first_step: "half" for a gait that begins: the first stride of the first cycle is half as long, and every
@@ -69,6 +72,7 @@ def quadruped_trot(
 ) -> ContactSchedule:
     """Generates a trot, diagonal pairs in turn: right front and left hind, then left front and right hind.
 
+    Its speed is step_length / (2 dt (step_knots + support_knots)), by default 0.28 m/s.
     The arguments are those of `quadruped_walk`.
     """
     lf, rf, lh, rh = _feet(stance)
@@ -87,6 +91,7 @@ def quadruped_pace(
 ) -> ContactSchedule:
     """Generates a pace, sides in turn: both right feet, then both left ones.
 
+    Its speed is step_length / (2 dt (step_knots + support_knots)), by default 0.22 m/s.
     The arguments are those of `quadruped_walk`. The defaults are dt = 5e-3 and step_knots = 36, because the robot
     falls to the side during a step.
     """
@@ -105,6 +110,7 @@ def quadruped_bound(
 ) -> ContactSchedule:
     """Generates a bound: both front feet, then both hind ones; all steps have full length.
 
+    Its speed is step_length / (2 dt (step_knots + support_knots)), by default 0.22 m/s.
     The other arguments are those of `quadruped_walk`; the defaults are dt = 5e-3 and step_knots = 36.
     """
     lf, rf, lh, rh = _feet(stance)

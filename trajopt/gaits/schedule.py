@@ -20,6 +20,7 @@ from trajopt.gaits.lip import GRAVITY
 from trajopt.gaits.on_terrain import on_terrain
 from trajopt.gaits.phase import MOST_KNOTS, Phase
 from trajopt.gaits.references import Flags, KnotReferences, knot_references, stances_of
+from trajopt.gaits.speed import mean_speed
 from trajopt.gaits.stance import Stance
 from trajopt.gaits.terrain import Terrain
 from trajopt.objects.lazy import above
@@ -127,6 +128,15 @@ class ContactSchedule:
     def duration(self) -> float:
         """Time of the last knot [s]."""
         return float(self.times[-1])
+
+    @property
+    def speed(self) -> float:
+        """Speed of the middle of the feet over the ground [m/s].
+
+        It is the way between the landings of the foot that lands last, over the time from the first to the last one:
+        whole strides. If this foot lands once, it is the mean over the schedule; 0 if a foot does not step.
+        """
+        return mean_speed(self)
 
     @property
     def soft(self) -> bool:

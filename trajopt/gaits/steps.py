@@ -151,7 +151,7 @@ def cyclic_gait(
         stance: Initial stance.
         strides: Strides of one cycle. Each begins with a support of all feet; then its groups of feet step one after
             the other. The feet of a group step together.
-        step_length: Length of a step; negative for backward steps [m].
+        step_length: Way of a foot from a foothold to its next one; negative for backward steps [m].
         step_height: Height of a swing, >= 0 [m].
         support_knots: Number of knots of a support [-].
         first_step: "half" for a gait that begins: the first group of feet steps half as far, and every further step

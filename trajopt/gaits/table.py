@@ -24,9 +24,10 @@ def table(schedule: ContactSchedule) -> str:
         first += phase.total_knots
     widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+    speed = f"; {schedule.speed:.3f} m/s" if schedule.speed else ""
     summary = (
         f"{len(schedule.feet)} feet, T = {schedule.T} knots and the end, {schedule.duration:.3g} s, "
-        f"dt = {schedule.dt:g} s; {STANDS} stands, → swings to, {HANGS} hangs, + 1 is the touch-down"
+        f"dt = {schedule.dt:g} s{speed}; {STANDS} stands, → swings to, {HANGS} hangs, + 1 is the touch-down"
     )
     return "\n".join([*lines, summary])
 

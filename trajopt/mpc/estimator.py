@@ -15,6 +15,7 @@ from trajopt.types import Reals
 
 NOISE = 0.1  # deviation of a measured change of a state, as a part of the largest change so far [-]
 WALK = 0.7  # deviation by which a parameter moves in 1 s, as a multiple of its first deviation [1/√s]
+EXCITED = 4.0  # squared change by a first deviation over noise, as a multiple of that of the walk, that says something
 FARTHEST = 3.0  # first deviations by which an estimate may differ from the first value [-]
 NEARLY = 0.8  # part of the way to a farthest value from which a parameter counts as held back [-]
 LEAST = 0.1  # smallest estimate, as a part of a first value that is not 0 [-]
@@ -29,8 +30,10 @@ DECLARE = 'declare one in the model, self.parameter("push", np.zeros(3), unit="N
 class Estimator:
     """Estimates θ = (parameters, disturbance d) of x⁺ = f(x, u + d; p) from successive measurements.
 
-    An extended Kalman filter: θ is a random walk, and each measured change x⁺ ⊖ f(x, u) is one observation. Parameters
-    stay within three first deviations of the problem's values, and keep their sign: a mass stays positive.
+    An extended Kalman filter: θ is a random walk, and each measured change x⁺ ⊖ f(x, u) is one observation. Directions
+    of θ of which measurements tell less than the walk forgets until the next one stay as they are: a pole that is
+    balanced says nothing of its length, and noise there must not move it. Deviations never exceed the first ones.
+    Parameters stay within three first deviations of the problem's values, and keep their sign: a mass stays positive.
 
     Args:
         problem: The controller's problem, whose parameters are set.
@@ -95,6 +98,7 @@ class Estimator:
         self._theta, self._covariance = first.copy(), np.diag(self._deviations**2)
         self._largest, self._jitter = np.zeros(self._problem.state.ndx), Jitter(self._problem.state.ndx)
         self._seen: list[tuple[float, Reals, Reals]] = []
+        self._waiting: list[tuple[Reals, Reals, Reals, float]] = []
         self.disturbance = np.zeros(self._problem.nu)
         self._tell()
 
@@ -120,10 +124,24 @@ class Estimator:
                 self._take(x, u, xnext, end - begin)
 
     def _take(self, x: Reals, u: Reals, xnext: Reals, dt: float) -> None:
-        knot, state, P = self._knot, self._problem.state, self._covariance
-        knot.parameters[:] = self._problem.table.values[0, : len(knot.parameters)]
-        knot.set_time_step(dt)
-        P += np.diag(dt * (WALK * self._deviations) ** 2)
+        """Learns of a change of the state as soon as the noise of such changes is known, from the third one on."""
+        state = self._problem.state
+        self._set_knot(dt)
+        error = state.difference_unchecked(self._predicted(x, u, self._theta), xnext)
+        if not np.all(np.isfinite(error)):
+            return
+        np.maximum(self._largest, np.abs(state.difference_unchecked(x, xnext)), out=self._largest)
+        jitter = self._jitter.see(error)
+        self._waiting.append((x, u, xnext, dt))
+        if jitter is not None:
+            for each in self._waiting:
+                self._learn(*each, jitter + math.ulp(1.0))
+            self._waiting.clear()
+            self._tell()
+
+    def _learn(self, x: Reals, u: Reals, xnext: Reals, dt: float, jitter: Reals) -> None:
+        state, P = self._problem.state, self._covariance
+        self._set_knot(dt)
         expected = self._predicted(x, u, self._theta)
         J = np.empty((state.ndx, len(self._theta)))
         for i, deviation in enumerate(self._deviations):
@@ -133,12 +151,18 @@ class Estimator:
         error = state.difference_unchecked(expected, xnext)
         if not (np.all(np.isfinite(J)) and np.all(np.isfinite(error))):
             return
-        np.maximum(self._largest, np.abs(state.difference_unchecked(x, xnext)), out=self._largest)
-        noise = (NOISE * self._largest) ** 2 + self._jitter.see(error) + math.ulp(1.0)
-        gain = np.linalg.solve(J @ P @ J.T + np.diag(noise), J @ P).T
+        J, directions = excited(J, self._deviations, jitter, EXCITED * WALK**2 * dt)
+        P = P + WALK**2 * dt * directions @ directions.T
+        noise = np.diag((NOISE * self._largest) ** 2 + jitter)
+        gain = np.linalg.solve(J @ P @ J.T + noise, J @ P).T
         self._theta = np.clip(self._theta + gain @ error, self._least, self._most)
-        self._covariance = P - gain @ J @ P
-        self._tell()
+        P = P - gain @ J @ P
+        within = np.minimum(1.0, self._deviations / np.sqrt(np.diag(P)))
+        self._covariance = within[:, None] * P * within
+
+    def _set_knot(self, dt: float) -> None:
+        self._knot.parameters[:] = self._problem.table.values[0, : len(self._knot.parameters)]
+        self._knot.set_time_step(dt)
 
     def _predicted(self, x: Reals, u: Reals, theta: Reals) -> Reals:
         knot = self._knot
@@ -173,19 +197,36 @@ class Jitter:
         self._errors: list[Reals] = []
         self._sum, self._count = np.zeros(size), 0
 
-    def see(self, error: Reals) -> Reals:
-        """Takes the next error (n,) into account; returns the variance (n,) so far."""
+    def see(self, error: Reals) -> Reals | None:
+        """Takes the next error (n,) into account; returns the variance (n,) so far, None before the third error."""
         self._errors = [*self._errors[-2:], error.copy()]
         if len(self._errors) == 3:
             self._sum += np.diff(self._errors, 2, axis=0)[0] ** 2 / 10.0
             self._count += 1
-        return self._sum / max(self._count, 1)
+        return self._sum / self._count if self._count else None
+
+
+def excited(J: Reals, deviations: Reals, noise: Reals, least: float) -> tuple[Reals, Reals]:
+    """Derivatives (m, n) of observations along the excited directions of θ alone, and these directions (n, k).
+
+    A direction is a change of θ by one first deviation in all, excited if the square of its change of the observations,
+    divided by their variance, exceeds a least value.
+
+    Args:
+        J: Derivatives by θ (m, n).
+        deviations: First deviations of θ (n,).
+        noise: Variance of the observations (m,).
+        least: The least value [-].
+
+    Source: forgetting along excited directions only, Bittanti, Bolzern and Campi, Automatica 26 (1990).
+    """
+    scale = np.sqrt(noise)[:, None]
+    U, sizes, Vt = np.linalg.svd(J * deviations / scale, full_matrices=False)
+    k = int(np.count_nonzero(sizes**2 > least))
+    return scale * (U[:, :k] * sizes[:k]) @ Vt[:k] / deviations, deviations[:, None] * Vt[:k].T
 
 
 def estimable(knot: OneKnot) -> list[str]:
     """Names of the parameters of a knot's dynamics; measurements tell nothing of those of costs and constraints."""
-    model = knot.model
-    others = {"dt", *model.constraints.parameters(model.stage_nu)}
-    others |= {name for term in model.model_parts.terms for name in term.parameters(model.stage_nu)}
-    own = [(name, each) for name, each in knot.layout.parameters.items() if name not in others]
+    own = [(name, knot.layout.parameters[name]) for name in knot.model.dynamics_parameters if name != "dt"]
     return [name for name, each in own if each.size == 1 or each.convert is None]

@@ -181,15 +181,23 @@ def _sees(plane: FreePlane, first: Reals, last: Reals, cell: float, margin: floa
 
 
 def _tightened(plane: FreePlane, corners: Reals, cell: float, margin: float) -> Reals:
-    """An elastic band (n, 2) along corners: each point moves to the middle of its neighbours, and out of the margin."""
+    """An elastic band (n, 2) along corners: each point moves to the middle of its neighbours, and out of the margin.
+
+    A point is as far from the margin as it was, less its way since then: its distance is computed again at 0.
+    """
     length = np.linalg.norm(np.diff(corners, axis=0), axis=1).sum()
     band = _at_equal_steps(corners, np.linspace(0.0, 1.0, max(3, int(np.ceil(length / cell)) + 1)))
+    inner, room = band[1:-1], np.zeros(len(band) - 2)
     for _ in range(min(len(band), CELLS)):
-        band[1:-1] = 0.5 * (band[:-2] + band[2:])
-        lack = margin - plane.distance(band[1:-1])
-        if near := np.flatnonzero(lack > 0.0).tolist():
-            inner = band[1:-1]
-            inner[near] += lack[near, None] * plane.slope(inner[near], 1e-3 * cell)
+        middle = 0.5 * (band[:-2] + band[2:])
+        room -= np.hypot(*(middle - inner).T)
+        inner[:] = middle
+        unknown = np.flatnonzero(room <= 0.0)
+        room[unknown] = plane.distance(inner[unknown]) - margin
+        near = unknown[room[unknown] < 0.0]
+        if near.size:
+            inner[near] -= room[near, None] * plane.slope(inner[near], 1e-3 * cell)
+            room[near] = 0.0
     return band
 
 

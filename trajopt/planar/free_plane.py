@@ -44,8 +44,9 @@ class FreePlane:
         """Signed distance (n,) of points (n, 2) to the nearest obstacle [m]; inf without obstacles."""
         if self.map is not None:
             return self.map.distance(points)
-        parts = np.array_split(points, 1 + len(points) // PART)
-        return np.concatenate([self._nearest(part) for part in parts])
+        if len(points) <= PART:
+            return self._nearest(points)
+        return np.concatenate([self._nearest(points[i : i + PART]) for i in range(0, len(points), PART)])
 
     def _nearest(self, points: Reals) -> Reals:
         nearest = np.full(len(points), np.inf)
@@ -55,8 +56,9 @@ class FreePlane:
 
     def slope(self, points: Reals, step: float) -> Reals:
         """Gradient of `distance` (n, 2) by central differences over a step [m], of unit length where it is not 0."""
-        sides = [self.distance(points + step * axis) - self.distance(points - step * axis) for axis in np.eye(2)]
-        gradient = np.column_stack(sides)
+        shifts = step * np.array([[[1.0, 0.0]], [[0.0, 1.0]], [[-1.0, 0.0]], [[0.0, -1.0]]])
+        sides = self.distance((points + shifts).reshape(-1, 2)).reshape(4, -1)
+        gradient = (sides[:2] - sides[2:]).T
         length = np.linalg.norm(gradient, axis=1, keepdims=True)
         return np.divide(gradient, length, out=np.zeros_like(gradient), where=length > 0.0)
 
@@ -83,6 +85,9 @@ class FreePlane:
 
 def _from_polygons(points: Reals, corners: Reals) -> Reals:
     """Signed distances (k, m) of points (k, 2) from m convex polygons, edges or points, with corners (m, n, 2) [m]."""
+    if corners.shape[1] == 1:
+        across, up = points.T[:, :, None] - corners[:, 0].T[:, None]
+        return np.hypot(across, up)
     edges = np.roll(corners, -1, axis=1) - corners
     away = points[:, None, None] - corners
     share = np.clip((away * edges).sum(axis=3) / np.maximum((edges**2).sum(axis=2), 1e-300), 0.0, 1.0)

@@ -35,6 +35,7 @@ def plant_of(
     """
     error = {} if model_error is None else check_mapping("model_error", model_error, "write {'mass': 1.2}")
     model = plant.running[0] if isinstance(plant, ShootingProblem) and plant.T else plant
+    _check_error(error, [model] if isinstance(model, ActionModelAbstract) else problem.running)
     if plant is None:
         parameters = {name: p for kind in problem.kinds[:-1] for name, p in kind.parameters.items()}
         kept = {name: problem.table.at(0)[name] for name in estimated}
@@ -59,6 +60,19 @@ def plant_of(
         f"plant: expected None for the controller's model, an action model, a ShootingProblem, a Simulator, a "
         f"MuJoCoPlant or a function (x, u, dt) -> x_next, got {shown(plant)}"
     )
+
+
+def _check_error(error: Iterable[str], models: Iterable[ActionModelAbstract]) -> None:
+    """Refuses parameters of costs and constraints, which a plant does not have."""
+    known = {name: None for each in dict.fromkeys(models) for name in each.parameters()}
+    own = {name: None for each in dict.fromkeys(models) for name in each.dynamics_parameters}
+    for name in error:
+        if name in known and name not in own:
+            raise InvalidArgumentError(
+                f"model_error: expected parameters of the dynamics, got {name!r}, of a cost or a constraint, which a "
+                f"plant does not have; known: {', '.join(n for n in own if n != 'dt') or 'none'}. For a plant with "
+                "other limits of its controls, pass a function (x, u, dt) -> x_next that clips u"
+            )
 
 
 def _check_sizes(model: Any, problem: ShootingProblem) -> None:

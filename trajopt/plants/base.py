@@ -10,6 +10,7 @@ import numpy as np
 
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.errors import ModelEvaluationError
+from trajopt.robots import Robot
 from trajopt.simulator import MDPContact
 from trajopt.states import StateAbstract
 from trajopt.types import Reals
@@ -37,6 +38,14 @@ class PlantAbstract(ABC):
 
     def follow(self, model: ActionModelAbstract, row: Reals) -> None:  # noqa: B027  # most plants need nothing
         """Sets the controller's model of the knot that begins, and the values of its parameters."""
+
+    def carry(self, robot: Robot) -> bool:
+        """Gives the bodies the masses and inertias of a robot, and returns whether the plant can; `begin` ends this.
+
+        Args:
+            robot: The robot of the controller's model with its parameters at the knot that begins.
+        """
+        return False
 
     @abstractmethod
     def step(self, x: Reals, u: Reals, dt: float, torque: Reals | None = None) -> Reals:

@@ -22,7 +22,7 @@ from trajopt.plotting.path import axes_at, axis_length
 from trajopt.plotting.projection import OBLIQUE, SideView, side_view
 from trajopt.plotting.scene import SceneLines
 from trajopt.plotting.sensed import Sensed
-from trajopt.plotting.solids import without_released
+from trajopt.plotting.solids import held_paths, without_released
 from trajopt.plotting.walls import near_walls
 from trajopt.robots.scene import ObstaclesLike
 from trajopt.robots.skeleton import Skeleton, Solid
@@ -171,7 +171,9 @@ def film_of(
     sensed = Sensed(grid, scans, len(solution.xs) - 1)
     drawn = obstacles_to_draw(solution, obstacles, more=more) if aside else []
     skeleton, trails, goals = body_of(solution)
-    skeleton = without_released(skeleton, solution) if aside and solution.robot is not None else skeleton
+    if aside and solution.robot is not None:
+        skeleton = without_released(skeleton, solution)
+        trails = list(held_paths(solution, shown_goals(solution)[0], np.array(trails)))
     if not np.all(np.isfinite(skeleton.points)):
         raise InvalidArgumentError(
             "solution: expected finite states, got NaN or inf; solution.explain() says why the solve failed"

@@ -22,9 +22,10 @@ from trajopt.plotting.ground import draw_balls, draw_planes, draw_relief
 from trajopt.plotting.obstacles import Surroundings, obstacles_to_draw
 from trajopt.plotting.scene import Canvas, SceneLines, check_points, draw_color_bar, scene_of
 from trajopt.plotting.sensed import Sensed
-from trajopt.plotting.solids import around_solids, draw_solids, without_released
+from trajopt.plotting.solids import around_solids, draw_solids, held_paths, without_released
 from trajopt.plotting.style import GREY, RED, drawing, time_ramp, whole_figure
 from trajopt.plotting.walls import draw_walls, near_walls, wall_points
+from trajopt.robots.frame_index import frame_index
 from trajopt.robots.scene import ObstaclesLike
 from trajopt.types import Reals
 
@@ -100,7 +101,7 @@ def plot_motion(
         solids = [around_solids(each) for each in (skeleton, thick)]
         legs = _legs(solution, skeleton)
         feet = legs[np.isfinite(legs).all(axis=3)]
-        more = [feet, paths.reshape(-1, 3), marks, beside.points, *solids, around.points]
+        more = [feet, paths[np.isfinite(paths).all(axis=2)], marks, beside.points, *solids, around.points]
         more += [wall_points(walls, points), sensed.points(points)]
         scene = scene_of(target, skeleton.points, np.concatenate(more), view)
         knots = np.unique(np.round(np.linspace(0, len(solution.xs) - 1, frames)).astype(int))
@@ -185,9 +186,11 @@ def _parts(
     for name in names:
         if name not in frame_names:
             raise unknown_name("frame", name, frame_names)
-    tracked = [frame_names.index(name) for name in names]
+    tracked = [frame_index(model, name) for name in names]
     skeleton, paths = skeleton_of(model, solution.xs[:, : model.nq], tracked, shapes)
-    return skeleton if solution.robot is None else without_released(skeleton, solution), paths, names, marks
+    if solution.robot is not None:
+        skeleton, paths = without_released(skeleton, solution), held_paths(solution, names, paths)
+    return skeleton, paths, names, marks
 
 
 def draw_base(scene: Canvas, skeleton: Skeleton, *, rails: bool = True) -> None:

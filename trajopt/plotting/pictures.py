@@ -39,8 +39,9 @@ def _mid_swings(motion: LeggedMotion) -> npt.NDArray[np.bool_]:
 def spread(motion: LeggedMotion, timed: Knots, frames: int) -> tuple[Knots, int | None]:
     """Knots of pictures even in time, moved to events near by; returns the knots and that of the largest force.
 
-    The events are the largest force, apex, lift-off and landing of the first flight, and then feet in mid-swing. A
-    picture moves only to where it is at least a third of their mean distance from others.
+    The events are the largest force; apex, lift-off and landing of the first flight; feet in mid-swing near by; and
+    the apex of each swing that no picture shows in its upper part, the longest swing first. A picture moves only to
+    where it is at least a third of their mean distance from others, for such a swing a sixth.
     """
     knots = np.unique(timed[np.round(np.linspace(0, len(timed) - 1, frames)).astype(int)])
     knots, peak = with_peak(motion, timed, knots)
@@ -49,17 +50,29 @@ def spread(motion: LeggedMotion, timed: Knots, frames: int) -> tuple[Knots, int 
         moved = _moved(motion, knots, event, fixed)
         fixed |= {event} if event in moved else set()
         knots = moved
-    return _in_swing(motion, timed, knots, fixed), peak
+    return _in_each_swing(motion, _in_swing(motion, timed, knots, fixed), fixed), peak
 
 
-def _moved(motion: LeggedMotion, knots: Knots, event: int, fixed: set[int]) -> Knots:
+def _in_each_swing(motion: LeggedMotion, knots: Knots, fixed: set[int]) -> Knots:
+    """Moves pictures, except those at fixed knots and of feet in mid-swing, to the middle of each swing without one."""
+    risen = _mid_swings(motion)
+    spans = {span for foot in motion.feet for span in motion.intervals(foot, standing=False)}
+    for first, last in sorted(spans, key=lambda span: (motion.abscissa[span[0]] - motion.abscissa[span[1]], span)):
+        swings = first + np.flatnonzero(risen[first:last])
+        if len(swings) and not np.isin(knots, swings).any():
+            shown = {int(knot) for knot in knots if risen[knot]}
+            knots = _moved(motion, knots, int(swings[len(swings) // 2]), fixed | shown, _CLOSE / 2.0)
+    return knots
+
+
+def _moved(motion: LeggedMotion, knots: Knots, event: int, fixed: set[int], close: float = _CLOSE) -> Knots:
     """Moves the nearest picture that is not at a fixed knot to an event, unless pictures would be too close."""
     free = [i for i, knot in enumerate(knots) if int(knot) not in fixed]
     if event in knots or not free:
         return knots
     others = np.delete(knots, min(free, key=lambda i: abs(int(knots[i]) - event)))
     away = np.abs(motion.abscissa[others] - motion.abscissa[event])
-    room = np.min(away, initial=np.inf) >= _CLOSE * _mean_distance(motion, knots)
+    room = np.min(away, initial=np.inf) >= close * _mean_distance(motion, knots)
     return np.unique(np.append(others, event)) if room else knots
 
 

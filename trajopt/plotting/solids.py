@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from trajopt.analysis.basics import robot_of
 from trajopt.plotting.scene import Canvas
@@ -25,19 +27,33 @@ def around_solids(skeleton: Skeleton) -> Reals:
     return np.asarray(corners[np.isfinite(corners).all(axis=1)])
 
 
-def without_released(skeleton: Skeleton, solution: Solution) -> Skeleton:
-    """Returns the skeleton of a solution's robot, with NaN for a payload at knots at which its mass is nearly zero.
+def released(solution: Solution, frame: str) -> npt.NDArray[np.bool_]:
+    """Whether a payload has been let go at each knot (T + 1,): its mass, a run-time parameter, is nearly zero.
 
-    A mass below a thousandth of the payload's own, a run-time parameter, stands for a body that was let go.
+    That is below a thousandth of the payload's own. The end has no step, so it is as the knot before it. Other frames
+    are never let go.
     """
-    model = robot_of(solution)
-    payloads = [frame for frame in model.frames if is_payload(frame)]
-    first, solids = len(skeleton.solids) - len(payloads), list(skeleton.solids)
-    for i, frame in enumerate(payloads, start=first):
-        masses = np.ravel(solution.parameters.get(f"{PREFIX}{frame.name}.mass", ()))
-        if len(masses) == len(skeleton.points):
-            gone = masses < _GONE * frame.inertia.mass
-            solids[i] = replace(solids[i], points=np.where(gone[:, None, None], np.nan, solids[i].points))
+    model, T = robot_of(solution), len(solution.us)
+    own = [each.inertia.mass for each in model.frames if is_payload(each) and each.name == frame]
+    masses = np.ravel(solution.parameters.get(f"{PREFIX}{frame}.mass", ()))[:T]
+    if not own or not T or len(masses) < T:
+        return np.zeros(T + 1, dtype=np.bool_)
+    return np.append(masses, masses[-1]) < _GONE * own[0]
+
+
+def held_paths(solution: Solution, frames: Sequence[str], paths: Reals) -> Reals:
+    """Returns paths of frames (n, T + 1, 3) [m], with NaN for a payload where it has been let go."""
+    gone = [released(solution, frame) for frame in frames]
+    return np.where(np.reshape(gone, (len(frames), -1, 1)), np.nan, paths) if len(frames) else paths
+
+
+def without_released(skeleton: Skeleton, solution: Solution) -> Skeleton:
+    """Returns the skeleton of a solution's robot, with NaN for a payload where it has been let go."""
+    payloads = [frame.name for frame in robot_of(solution).frames if is_payload(frame)]
+    solids = list(skeleton.solids)
+    for i, name in enumerate(payloads, start=len(solids) - len(payloads)):
+        gone = released(solution, name)[:, None, None]
+        solids[i] = replace(solids[i], points=np.where(gone, np.nan, solids[i].points))
     return replace(skeleton, solids=solids)
 
 

@@ -136,7 +136,8 @@ class FilmStage:
         """Axes in a plane or in space, as in `plot_motion`."""
         film = self.film
         around = np.concatenate([corners(film.obstacles, film.skeleton.points.reshape(-1, 3)), _corners(film)])
-        more = np.concatenate([film.trails.reshape(-1, 3), film.axes.reshape(-1, 3), film.goals, around])
+        trails = film.trails[np.isfinite(film.trails).all(axis=2)]
+        more = np.concatenate([trails, film.axes.reshape(-1, 3), film.goals, around])
         world, outlines = film.world, film.outlines.reshape(-1, 3)
         more = np.concatenate([more, around_solids(film.skeleton), outlines[np.isfinite(outlines).all(axis=1)]])
         if world is not None:

@@ -55,14 +55,15 @@ def plot_strip(solution: Solution, frames: int = 6, *, figure: Figure | SubFigur
     """Draws stick figures of the robot side by side, spaced in time.
 
     They are seen from the robot's right, or from the front or behind if it moves sideways. One of them is at the knot
-    with the largest force, others are moved to a foot in mid-swing near by. Each picture is to scale. On level ground
-    it is centred on the robot's base, and the distance between two pictures has no meaning. On terrain and steps the
-    ground is drawn once, with ticks along it, and the robot where it is, in fewer pictures where they would hide each
-    other, perhaps without the one of the largest force; if it flies, each picture has the ground below the robot. The
-    first flight is shown at its apex, and at lift-off and landing if there is room in time. Points on the far side are
-    shifted a little to the right, so that all legs are visible; heights are true. Feet in contact are marked, with the
-    force of the ground from below. Level ground is drawn at the height of the feet at the start. Numbers give the
-    height of feet in contact above (+) or below (-) it. Touch-downs have no duration and are not shown.
+    with the largest force, others are moved to a foot in mid-swing near by, and, the longest swing first, to swings
+    that no picture shows. Each picture is to scale. On level ground it is centred on the robot's base, and the distance
+    between two pictures has no meaning. On terrain and steps the ground is drawn once, with ticks along it, and the
+    robot where it is, in fewer pictures where they would hide each other, perhaps without the one of the largest force;
+    if it flies, each picture has the ground below the robot. The first flight is shown at its apex, and at lift-off and
+    landing if there is room in time. Points on the far side are shifted a little to the right, so that all legs are
+    visible; heights are true. Feet in contact are marked, with the force of the ground from below. Level ground is
+    drawn at the height of the feet at the start. Numbers give the height of feet in contact above (+) or below (-) it.
+    Touch-downs have no duration and are not shown.
 
     Args:
         solution: Solution to draw; its problem has contacts.

@@ -21,6 +21,7 @@ from trajopt.objects.lazy import above
 from trajopt.robots.bases import floats, without_joints
 from trajopt.robots.configurations import reference_configurations
 from trajopt.robots.distance_bounds import checked_distances
+from trajopt.robots.frame_index import frame_index
 from trajopt.robots.mimic import has_mimic
 from trajopt.robots.mimic_files import MimicFile, mimic_file
 from trajopt.robots.parameters import PREFIX, RobotParameter, check_inertias, robot_parameters, with_numbers
@@ -255,21 +256,13 @@ class Robot(Immutable):
     def frame_id(self, name: str) -> int:
         """Index of a frame in the model; the first one if several coinciding frames have this name.
 
+        A name that a joint and a link share, in different places, is that of the link.
+
         Raises:
             UnknownNameError: The robot has no such frame.
-            InvalidArgumentError: Several frames with different placements have this name.
+            InvalidArgumentError: Several frames with different placements, besides joints, have this name.
         """
-        check_known(f"{self.name}: frame", name, self.frame_names)
-        indices = [i for i, frame in enumerate(self.model.frames) if frame.name == name]
-        first = self.model.frames[indices[0]]
-        for i in indices[1:]:
-            other = self.model.frames[i]
-            if other.parentJoint != first.parentJoint or other.placement != first.placement:
-                raise InvalidArgumentError(
-                    f"frame {name!r}: expected one placement, got frames {indices} of {self.name} with this name; "
-                    "give them different names in the robot's file"
-                )
-        return indices[0]
+        return frame_index(self.model, check_known(f"{self.name}: frame", name, self.frame_names))
 
     def placement(self, q: npt.ArrayLike, frame: str) -> Reals:
         """Placement T_world_frame of a frame as a homogeneous matrix [-, m].

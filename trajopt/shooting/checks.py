@@ -17,6 +17,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.shooting.kinds import Kind
 from trajopt.states.base import StateAbstract
 from trajopt.states.degrees import looks_like_degrees
+from trajopt.states.unlike import unlike
 from trajopt.types import Reals
 
 _logger = logging.getLogger(__name__)
@@ -52,8 +53,10 @@ def check_models(running: Sequence[Any], terminal: Any) -> None:
         if not isinstance(model, ActionModelAbstract):
             raise InvalidArgumentError(f"{name}: expected an action model{_cure(name, model)}")
         if model.state != like.state:
+            same = repr(like.state) == repr(model.state)
             raise InvalidArgumentError(
-                f"{name}: expected the same state as {first}, {like.state!r}, got {model.state!r}"
+                f"{name}: expected the same state as {first}, {like.state!r}, got "
+                f"{f'another one{unlike(like.state, model.state)}' if same else repr(model.state)}"
             )
         check_methods(model)
         if name != "terminal":

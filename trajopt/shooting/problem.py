@@ -57,7 +57,7 @@ class ShootingProblem(Immutable):
             SolverDDP, SolverFDDP, SolverBoxDDP and SolverBoxFDDP require "fixed".
         like: A problem whose parameter values it takes, of those that both have: from knot t those of knot t, from the
             end those of the end. With as many knots it takes the schedule, too. By default values are the models' own.
-        step_unit: Unit of time steps in texts, pictures and tables, such as "m" if `dt` is a part of a path's length.
+        step_unit: Unit of time steps in texts and pictures, such as "m" if `dt` is a length; by default like's, or "s".
 
     Attributes:
         schedule: Contact schedule that the parameters represent, used by reports; None if it is not a gait.
@@ -76,7 +76,7 @@ class ShootingProblem(Immutable):
         *,
         start: StartLike = "fixed",
         like: ShootingProblem | None = None,
-        step_unit: str = "s",
+        step_unit: str | None = None,
     ) -> None:
         self._running = as_list(running)
         self._terminal = ActionModelTerminal(terminal) if isinstance(terminal, CostStack) else terminal
@@ -93,12 +93,12 @@ class ShootingProblem(Immutable):
         self._evaluator: Evaluator | None = None
         self._unknowns: dict[str, Unknown] = {}
         self._freed: FreedProblem | None = None
-        self.step_unit = check_text("step_unit", step_unit, such_as="m")
-        self.start_sum: Reals | None = None  # weights a (ndx,) of a sum a · dx_0 that stays as in the guess
-        self.schedule: ContactSchedule | None = None
         if like is not None:
             self._table.take(check_instance("like", like, ShootingProblem).table)
-            self.schedule = like.schedule if like.T == self.T else None
+        unit = "s" if like is None else like.step_unit
+        self.step_unit = unit if step_unit is None else check_text("step_unit", step_unit, such_as="m")
+        self.start_sum: Reals | None = None  # weights a (ndx,) of a sum a · dx_0 that stays as in the guess
+        self.schedule: ContactSchedule | None = None if like is None or like.T != self.T else like.schedule
 
     def __reduce__(self) -> tuple[Any, ...]:
         arguments = (self._x0, self._running, self._terminal, self._start, self._table.values)

@@ -33,6 +33,8 @@ DEAR = 100.0
 """Multiple of the median cost above which a converged row may be a poor local optimum [-]."""
 PEAK = 0.02
 """Part of its cost by which a converged row exceeds both rows beside it if it may be a poor local optimum [-]."""
+END = 2.0
+"""Ratio of the cost of the first or last converged row to what those beside it suggest, likewise [-]."""
 _NAMED = ("parameters", "multipliers", "unknowns", "chosen")
 _PER_ROW = ("xs", "us", "cost", "status", "iterations", "seconds", "error", "x0", "failed_knot", "K", "k")
 
@@ -232,7 +234,7 @@ class SolutionBatch(ExplainsAttributes):
         if good:
             least, middle, most = np.quantile(self.cost[self.converged], (0.0, 0.5, 1.0))
             words["cost"] = f"{least:.6g} least, {middle:.6g} median, {most:.6g} most, of converged rows"
-            words |= self._dear(float(middle)) | self._peak()
+            words |= self._dear(float(middle)) | self._peak() | self._ends()
         begun = self.iterations[self._begun]
         if begun.size:
             middle, most = np.quantile(begun, (0.5, 1.0))
@@ -268,6 +270,29 @@ class SolutionBatch(ExplainsAttributes):
         cure = "solver.solve(starts=8) with its values tries other guesses"
         more = f"costs {100 * parts.max():.2g} % more than rows {before} and {after} on both sides of its {name}"
         return {"peak": f"row {row} {more}, maybe a poor optimum; {cure}"}
+
+    def _ends(self) -> dict[str, str]:
+        """Text about a first or last row, in the same order, that costs `END` times what the three beside it suggest.
+
+        These are continued by a parabola through their costs or through the logarithms of these.
+        """
+        varied = self.varied
+        if len(varied) != 1 or len(self) < 4:
+            return {}
+        ((name, values),) = varied.items()
+        order = np.argsort(values, kind="stable")
+        parts = {}
+        for end, *beside in (order[:4], order[:-5:-1]):
+            costs, at = self.cost[beside], values[beside] - values[end]
+            if self.converged[[end, *beside]].all() and np.unique(at).size == 3 and (costs > 0.0).all():
+                suggested = max(costs[0], _continued(at, costs), _continued(at, np.log(costs), logarithms=True))
+                parts[int(end), int(beside[0])] = float(self.cost[end] / suggested)
+        row, next_row = max(parts, key=lambda rows: parts[rows], default=(0, 0))
+        if not parts.get((row, next_row), 0.0) > END:
+            return {}
+        more = f"costs {parts[row, next_row]:.2g} times what the rows beside it suggest, at an end of {name}"
+        cure = f"solver.solve(solutions[{next_row}]) or solver.solve(starts=8) with its values tries other guesses"
+        return {"end": f"row {row} {more}, maybe a poor optimum; {cure}"}
 
     def __repr__(self) -> str:
         lines = (f"  {key:<10}  {words}" for key, words in self.report().items())
@@ -312,3 +337,11 @@ class SolutionBatch(ExplainsAttributes):
                     f"problem: expected the one that was solved, with (T, nx, nu) = {got}, got {expected}"
                 )
         return cls(**found, problem=problem)
+
+
+def _continued(at: Reals, values: Reals, *, logarithms: bool = False) -> float:
+    """Value at 0 of the parabola through three values at other places (3,), all different; e^ it of logarithms."""
+    others = at[[[1, 2], [0, 2], [0, 1]]]
+    with np.errstate(over="ignore"):
+        value = values @ (others / (others - at[:, None])).prod(axis=1)
+        return float(np.exp(value) if logarithms else value)

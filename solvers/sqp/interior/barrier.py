@@ -11,6 +11,7 @@ from trajopt.types import Reals
 
 PUSH = 1e-2  # first distance of a slack from its bound, relative to the bound, at least the size, or to the range
 PART = 0.99  # part of its distance from 0 that a slack or a multiplier may lose in one step
+DEAREST = 20.0  # first product z d, in typical costs; of 20 cars round a corner 19 converge, without it 15
 FAIR = 5.0  # largest ratio of μ and a product that a corrected step aims at; with 10 an acrobot ends at 8, not 1.2
 SIGN = np.array([-1.0, 1.0])[:, None, None]  # of the lower and the upper side
 
@@ -90,9 +91,14 @@ class Barrier:
 
     @staticmethod
     def at(bounds: Bounds, c: Reals, mu: float) -> Barrier:
-        """Builds the barrier at rows c (n, nc), with slacks near them and multipliers of 1 / size."""
-        z = np.where(bounds.on, 1.0 / bounds.size, 0.0)
-        return Barrier(bounds, bounds.inside(c), z, (SIGN * z).sum(axis=0), mu)
+        """Builds the barrier at rows c (n, nc), with slacks near them and multipliers of 1 / size.
+
+        Rows that move to second order only, such as a friction circle at rest, have next to no size: the way to a bound
+        costs at most `DEAREST` at first.
+        """
+        slack = bounds.inside(c)
+        z = np.where(bounds.on, np.minimum(1.0 / bounds.size, DEAREST / bounds.distances(slack)), 0.0)
+        return Barrier(bounds, slack, z, (SIGN * z).sum(axis=0), mu)
 
     def value(self, slack: Reals) -> float:
         """Cost of the barrier -μ Σ log d [cost], with the distances d of slacks (n, nc); NaN beyond a bound."""

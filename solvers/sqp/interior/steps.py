@@ -128,7 +128,8 @@ class InteriorSteps(MethodAbstract):
             self._lower_barrier()
         step = self._direction()
         point = None if step is None else self._search(step)
-        self.mean_length += (self.length - self.mean_length) / MEMORY
+        part = self.length / (1.0 + self._trials.own * self.ridge)  # of Newton's step: δ loosens bounds, too
+        self.mean_length += (part - self.mean_length) / MEMORY
         if step is None or point is None:
             self.failures, self._filter.entries, self.promised = self.failures + 1, [], 0.0
             self._forced = self._trials.factors[0] * max(self.ridge, self._trials.first_ridge)

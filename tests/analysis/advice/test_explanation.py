@@ -213,6 +213,20 @@ def test_noise_beside_a_violation_is_not_listed() -> None:
     assert "constraint 'noise', row 0, is violated most" in alone
 
 
+def test_a_violation_counts_beside_those_of_its_unit_and_none_is_left_without_a_word() -> None:
+    """A goal missed by 4 mm is violated, whatever the speed at the end; 20 µN beside 0.5 N are listed as off."""
+    rest = dataclasses.replace(of_force([0.0, 0.0, 0.0, 0.0, 0.0, -5.7], [0.0] * 6), name="rest", units=("rad/s",))
+    goal = dataclasses.replace(of_force([0.0, 0.0, 0.0, 0.0, 0.0, -4e-3], [0.0] * 6), name="goal", units=("m",))
+    text = "\n".join(constraint_lines(cast(Any, Timed()), [rest, goal]))
+    assert re.search("also violated: 'goal.*', by 0.004 m at knot 5", text)
+    assert re.search("'goal': violated at 1 of 6 knots", text)
+    first = of_force([1.0, 1.0, 1.0, 1.0, 1.0, -0.5], [0.0] * 6)
+    noise = dataclasses.replace(of_force([1.0, 1.0, 1.0, 1.0, 1.0, -1.8e-5], [0.0] * 6), name="noise")
+    assert re.search(
+        "'noise': .*off by at most 1.8e-05 N", "\n".join(constraint_lines(cast(Any, Timed()), [first, noise]))
+    )
+
+
 def test_explain_of_an_infeasible_problem_names_the_constraints_to_relax() -> None:
     solution = weak_pendulum()
     missing = np.pi - solution.xs[-1, 0]

@@ -14,11 +14,12 @@ from trajopt.analysis.held import where_held
 from trajopt.analysis.row_names import FRICTION
 from trajopt.analysis.touching import touching_distance
 from trajopt.solution.solution import Solution
+from trajopt.types import Reals
 
 MOST = 8
 """Largest number of listed constraints."""
 NOISE = 1e-3
-"""Violations and forces below this fraction of the largest one are not reported [-]."""
+"""Violations and forces below this fraction of the largest one in their unit are negligible [-]."""
 LITTLE = 1e-3
 """Violations below this fraction of the sizes of their units may vanish in some more iterations [-]."""
 LENGTHS = ("m", "rad")
@@ -42,7 +43,7 @@ def constraint_lines(solution: Solution, constraints: Sequence[ConstraintRows]) 
     listed = sorted(constraints, key=lambda rows: -held_knots(rows))[:MOST]
     priced = moves and not by_violation(constraints)  # otherwise multipliers come from a growing penalty
     least = _least(constraints)
-    lines += [f"    {_use(solution, rows, least, priced=priced)}" for rows in listed if len(rows.knots)]
+    lines += [f"    {_use(solution, rows, _of(rows, least), priced=priced)}" for rows in listed if len(rows.knots)]
     if len(constraints) > MOST:
         lines.append(f"    and {len(constraints) - MOST} more")
     return lines + (_dearest(solution, constraints) if moves else [])
@@ -109,8 +110,8 @@ def beyond_or_at(rows: ConstraintRows) -> npt.NDArray[np.bool_]:
     return rows.active & rows.enforced & ~rows.equations
 
 
-def held_back(rows: ConstraintRows, least: float = HELD) -> npt.NDArray[np.bool_]:
-    """Rows that are at a bound, and not beyond it by more than a least violation."""
+def held_back(rows: ConstraintRows, least: Reals | float = HELD) -> npt.NDArray[np.bool_]:
+    """Rows that are at a bound, and not beyond it by more than a least violation, one number or (n,)."""
     return beyond_or_at(rows) & (rows.violations <= least)
 
 
@@ -122,14 +123,22 @@ def held_knots(rows: ConstraintRows) -> int:
 def by_violation(constraints: Sequence[ConstraintRows]) -> list[ConstraintRows]:
     """Hard constraints that are violated, the worst first, without those with negligible violations."""
     least = _least(constraints)
-    violated = [rows for rows in constraints if not rows.soft and excesses(rows).max(initial=0.0) > least]
+    violated = [rows for rows in constraints if not rows.soft and np.any(excesses(rows) > _of(rows, least))]
     return sorted(violated, key=lambda rows: -excesses(rows).max())
 
 
-def _least(constraints: Sequence[ConstraintRows]) -> float:
-    """Least violation that is not negligible beside the largest one of a hard constraint."""
-    worst = max((float(excesses(rows).max(initial=0.0)) for rows in constraints if not rows.soft), default=0.0)
-    return max(HELD, NOISE * worst)
+def _least(constraints: Sequence[ConstraintRows]) -> dict[str, float]:
+    """Least violation, by unit, that is not negligible beside the largest one of a hard constraint in this unit."""
+    least: dict[str, float] = {}
+    for rows in constraints:
+        for unit, worst in zip(rows.units, excesses(rows).max(axis=0, initial=0.0).tolist()):
+            least[unit] = max(least.get(unit, HELD), 0.0 if rows.soft else NOISE * worst)
+    return least
+
+
+def _of(rows: ConstraintRows, least: dict[str, float]) -> Reals:
+    """Least violation of each row (n,), from those by unit."""
+    return np.array([least[unit] for unit in rows.units])
 
 
 def _violated(solution: Solution, constraints: Sequence[ConstraintRows], *, moves: bool) -> list[str]:
@@ -176,7 +185,7 @@ def _beyond(rows: ConstraintRows, knot: int, row: int) -> str:
     return f"{value:.{digits}g} is {side} {bound:.{digits}g}"
 
 
-def _use(solution: Solution, rows: ConstraintRows, least: float, *, priced: bool) -> str:
+def _use(solution: Solution, rows: ConstraintRows, least: Reals, *, priced: bool) -> str:
     """Text about the use of a constraint: knots beyond or at a bound, or the closest distance; largest multiplier."""
     held, beyond = held_back(rows, least), excesses(rows) > least
     active = held.any(axis=1)
@@ -186,6 +195,9 @@ def _use(solution: Solution, rows: ConstraintRows, least: float, *, priced: bool
         words.append(f"equation at knot{'' if len(equations) == 1 else 's'} {runs(equations)}")
     words += _at_knots(solution, rows, beyond, "exceeded" if rows.soft else "violated")
     words += _at_knots(solution, rows, held, "at a bound")
+    knot, row, excess = rows.largest(excesses(rows))
+    if HELD < excess <= least[row]:
+        words.append(f"off by at most {excess:.2g}{unit_of(solution, rows, knot, row)}")
     if not (active.any() or beyond.any() or len(equations)):
         knots = len(rows.knots)
         words.append(f"never at a bound ({knots} knot{'' if knots == 1 else 's'}){_closest(solution, rows)}")

@@ -37,6 +37,7 @@ from trajopt.analysis.advice.facts import (
     other_solvers,
 )
 from trajopt.analysis.advice.in_the_way import in_the_way
+from trajopt.analysis.advice.large_gains import large_gains
 from trajopt.analysis.advice.long_steps import advice_on_steps, smaller_steps
 from trajopt.analysis.advice.missed_goals import REPLAY, distances_left, headline, misses
 from trajopt.analysis.advice.one_knot import one_knot
@@ -45,18 +46,18 @@ from trajopt.analysis.advice.relaxation import opposed, softening
 from trajopt.analysis.advice.resting import cannot_rest
 from trajopt.analysis.advice.singular_goals import singular_goals
 from trajopt.analysis.advice.stationary import stationary
-from trajopt.analysis.advice.terminal_gains import terminal_gains
 from trajopt.analysis.advice.unapproached import unapproached
 from trajopt.analysis.advice.unknowns import bounds_of_failure, unknown_lines
 from trajopt.analysis.advice.untouched import untouched
+from trajopt.analysis.balance import balance_words
 from trajopt.analysis.basics import control_name
 from trajopt.analysis.basics import time_words as knot_time
 from trajopt.analysis.constraints import named_rows
 from trajopt.analysis.flight import flight_words
 from trajopt.analysis.gaps import infeasibility, no_motion
-from trajopt.analysis.moved import fallen_words, moved_words
+from trajopt.analysis.moved import fallen_words, moved_words, speed_words
 from trajopt.analysis.reached import friction_words, low_words, sunk_words
-from trajopt.analysis.report import tipping_words, tips
+from trajopt.analysis.report import slip_words, tipping_words, tips
 from trajopt.solution.batch import ERROR
 from trajopt.solution.record import SolverStatus
 from trajopt.solution.seconds import time_words
@@ -97,7 +98,7 @@ def explain(solution: Solution) -> str:
         lines += [f"  {words}" for words in distances_left(solution)]
     if solution.problem is not None:
         lines += _optimality(solution)
-    lines += terminal_gains(solution, constraints)
+    lines += large_gains(solution, constraints)
     lines += [] if nothing else _gait(solution)
     over = exceeded(solution)
     lines += limit_lines(over)
@@ -202,8 +203,10 @@ def _gait(solution: Solution) -> list[str]:
         return []
     motion = legged_motion(solution)
     lines = [f"  moved: {moved_words(solution, motion)}"]
-    words = {**reached_words(rows), **flight_words(solution, motion)}
+    words = {**speed_words(solution, motion), **reached_words(rows), **flight_words(solution, motion)}
+    words |= balance_words(solution, motion)
     lines += [f"  {name}: {text}" for name, text in words.items()]
+    lines += [f"  slip: {slip_words(solution, motion)}"] if motion.measured else []
     coefficients = np.concatenate([foot.mu[np.isfinite(foot.mu)] for foot in motion.feet])
     limit = f" (mu = {coefficients.min():g})" if len(coefficients) else ""
     lines.append(f"  friction: {friction_words(motion)}{limit}")

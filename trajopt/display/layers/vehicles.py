@@ -28,7 +28,7 @@ def build_vehicle(scene: Any, solution: Solution, name: str) -> str:
     if kind == "quadrotor":
         _quadrotor(scene, name, half)
     elif kind == "differential drive":
-        _drive(scene, name, half, vehicle.radius)
+        _drive(scene, name, half, vehicle.radius, vehicle.body or 0.85 * half)
     elif kind == "unicycle":
         _cart(scene, name, half)
     elif kind == "point":
@@ -51,13 +51,13 @@ def _quadrotor(scene: Any, name: str, arm: float) -> None:
         scene.add_cylinder(f"{name}/rotor{i}", 0.5 * arm, 0.04 * arm, color, opacity=0.75, position=place)
 
 
-def _drive(scene: Any, name: str, half_track: float, radius: float) -> None:
-    """Adds a round platform between two wheels, with a red nose."""
+def _drive(scene: Any, name: str, half_track: float, radius: float, platform: float) -> None:
+    """Adds a round platform with a radius [m] between two wheels, with a red nose."""
     rise, thick = radius, 0.25 * radius
     body: dict[str, Any] = {"position": (0.0, 0.0, rise)}
-    scene.add_cylinder(f"{name}/platform", 0.85 * half_track, 0.8 * radius, rgb(RAMP[1]), **body)
+    scene.add_cylinder(f"{name}/platform", platform, 0.8 * radius, rgb(RAMP[1]), **body)
     _wheels(scene, name, [(0.0, half_track), (0.0, -half_track)], radius, thick)
-    nose = (0.85 * half_track, 0.0, rise)
+    nose = (platform, 0.0, rise)
     scene.add_icosphere(f"{name}/nose", 0.25 * half_track, _RED, position=nose)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -25,6 +26,7 @@ SIDE = "50 50 1"  # half sides and thickness of planes in pictures [m]
 FLOOR: Solid = ("plane", SIDE, "0 0 0", "1 0 0 0")  # z = 0
 
 LEAST = "1e-14"  # mass and moments of bodies without any, of which MuJoCo refuses moving ones [kg, kg m²]
+IMPEDANCE = "100"  # of friction to that of normal forces: at 1, MuJoCo's default, a foot creeps by 17 mm a second [-]
 POINT = 1e-4  # radius of contact points [m]
 GROUNDS = 31  # largest number of surfaces: MuJoCo has that many groups of what may touch
 
@@ -76,7 +78,7 @@ def mjcf_of(
     model = robot.model
     root = ET.Element("mujoco", model=robot.name)
     _add(root, "compiler", angle="radian", autolimits="true", boundmass=LEAST, boundinertia=LEAST)
-    how = {"cone": "elliptic", "integrator": "implicitfast"}
+    how = {"cone": "elliptic", "impratio": IMPEDANCE, "integrator": "implicitfast"}
     _add(root, "option", timestep=_text(dt), gravity=_text(model.gravity.linear), **how)
     world = _add(root, "worldbody")
     bodies = {0: world}
@@ -115,12 +117,25 @@ def _add_joints(body: ET.Element, model: pin.Model, i: int, plan: JointPlan, joi
 
 
 def _add_inertia(body: ET.Element, inertia: pin.Inertia) -> None:
+    moments, axes = _principal(inertia)
+    place = {"pos": _text(inertia.lever), "quat": _quaternion(axes)}
+    _add(body, "inertial", mass=_text(inertia.mass), diaginertia=_text(moments), **place)
+
+
+def set_inertia(model: Any, body: str, inertia: pin.Inertia) -> None:
+    """Gives a body of MuJoCo's model another inertia; `mj_setConst` is to follow."""
+    own, least = model.body(body), float(LEAST)
+    moments, axes = _principal(inertia)
+    own.mass[:], own.inertia[:] = max(inertia.mass, least), np.maximum(moments, least)
+    own.ipos[:], own.iquat[:] = inertia.lever, pin.Quaternion(axes).coeffs()[WXYZ]
+
+
+def _principal(inertia: pin.Inertia) -> tuple[Reals, Reals]:
+    """Principal moments (3,) [kg m²], >= 0, and their axes (3, 3), a rotation."""
     moments, axes = np.linalg.eigh(inertia.inertia)
     if np.linalg.det(axes) < 0.0:
         axes[:, 0] *= -1.0
-    moments = np.maximum(moments, 0.0)
-    place = {"pos": _text(inertia.lever), "quat": _quaternion(axes)}
-    _add(body, "inertial", mass=_text(inertia.mass), diaginertia=_text(moments), **place)
+    return np.maximum(moments, 0.0), axes
 
 
 def _add_geometry(

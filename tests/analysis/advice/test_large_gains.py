@@ -1,6 +1,8 @@
-"""What explain() says of gains that grow towards an equation at the end."""
+"""What explain() says of gains that grow towards an equation at the end, or between bounds."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -62,3 +64,34 @@ def test_the_median_is_that_of_knots_with_feedback() -> None:
 
 def test_gains_of_a_cost_at_the_end_are_moderate() -> None:
     assert "  gains: " not in moved(equation=False).explain()
+
+
+def least_time() -> Solution:
+    """A mass moved by 1 m past a place where it has to be slow, in the least time, with a force up to 1 N."""
+    state = trajopt.StateVector(2, names=["q", "v"])
+    rows = trajopt.ConstraintStack(state).add("motor", trajopt.ResidualModelControl(state), lower=-1.0, upper=1.0)
+    slow = trajopt.ResidualModelSymbolic(state, lambda x, u: x[1] - 0.4 - 4.0 * (x[0] - 0.5) ** 2)
+    rows.add("slow", slow, upper=0.0)
+    costs = trajopt.CostStack(state).add("time", trajopt.ResidualModelTime(state), weight=1.0)
+    knot = trajopt.IntegratedActionModelEuler(Mass(state, 1, costs, constraints=rows), 0.04)
+    end = trajopt.ConstraintStack(state).add("goal", trajopt.ResidualModelState(state, elements=["q"]), lower=1.0)
+    goal = trajopt.ActionModelTerminal(trajopt.CostStack(state), constraints=end)
+    problem = ShootingProblem(np.zeros(2), [knot] * 60, goal)
+    problem.free("dt", 0.005, 0.2)
+    return SolverSQP(problem).solve()
+
+
+def test_gains_of_a_plan_at_its_bounds_are_named_with_a_cure() -> None:
+    solution = least_time()
+    assert solution.converged
+    assert solution.K is not None
+    bound = np.abs(np.abs(solution.us[:, 0]) - 1.0) < 1e-6
+    K = np.where(bound[:, None, None], 0.0, np.ones_like(solution.K))
+    knot = int(np.flatnonzero(~bound)[0])
+    K[knot] = 100.0  # as of a car round a corner, between two knots at bounds
+    solution = replace(solution, K=K)
+    (line,) = [line for line in solution.explain().splitlines() if line.startswith("  gains: ")]
+    assert f"  gains: up to 1e+02 at knot {knot} " in line
+    assert "100 times their median: as a feedback they answer small errors" in line
+    assert f"at {bound.sum()} of 60 knots a control at its bound has none" in line
+    assert line.endswith("mpc.MPCController, or the gains of a problem whose costs keep to it")
