@@ -65,14 +65,12 @@ class Leap:
         low, deep = offset - low * abs(self.by[2]), offset - deep * abs(self.by[2])  # the offset rounds the time
         up = (self.by[2] + deep - low) / time + GRAVITY * time / 2
         down = up - GRAVITY * time
-        depth = float(np.dot((1 - straight, straight), _DEPTH)) * standing
         level, after = abs(self.by[2]) < _LEVEL, AFTER[::-1]
-        deepest = _DEEPEST * standing
-        if level and self.height / 2 <= deepest and 3 * self.knots / 4 <= min(ground, landed):  # twice the push's time
+        depth = standing * (_DEEPEST if level else float(np.dot((1 - straight, straight), _DEPTH)))
+        if level and self.height / 2 <= depth and 3 * self.knots / 4 <= min(ground, landed):
             push, brake = (_Push.slow(up, self.knots, knots, self.dt) for knots in (ground, landed))
             after = ("rise", "landed", "brake")
         else:
-            depth = deepest if level else depth
             push, brake = _Push.to(up, low, depth, ground, self.dt), _Push.to(-down, deep, depth, landed, self.dt)
         gains = [ground * self.dt, landed * self.dt] if level else [push.time, brake.time]
         ahead = self.by[:2] / (time + sum(gains) / 2)
@@ -152,7 +150,11 @@ class _Push:
 
     @classmethod
     def slow(cls, speed: float, flight: int, knots: int, dt: float) -> Self:
-        """Plans a crouch to rest, and a push with 2 g for a quarter of a flight of `flight` knots."""
+        """Plans a crouch to rest, and a push with 2 g for a quarter of a flight of `flight` knots.
+
+        Between places of equal height it is as deep as half the jump is high, and the crouch should take twice the time
+        of the push, so that feet need not pull.
+        """
         pushes = min(max(1, round(flight / 4)), knots)
         return cls(waits=0, crouches=knots - pushes, pushes=pushes, turn=0.0, speed=speed, time=pushes * dt)
 
