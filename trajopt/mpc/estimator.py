@@ -16,10 +16,12 @@ from trajopt.types import Reals
 NOISE = 0.1  # deviation of a measured change of a state, as a part of the largest change so far [-]
 WALK = 0.7  # deviation by which a parameter moves in 1 s, as a multiple of its first deviation [1/√s]
 EXCITED = 4.0  # squared change by a first deviation over noise, as a multiple of that of the walk, that says something
+DOUBT = 8.0  # squared derivative, as a multiple of its mean change from one measurement to the next, that is no noise
 FARTHEST = 3.0  # first deviations by which an estimate may differ from the first value [-]
 NEARLY = 0.8  # part of the way to a farthest value from which a parameter counts as held back [-]
 LEAST = 0.1  # smallest estimate, as a part of a first value that is not 0 [-]
 SLIGHT = 1e-3  # change for a derivative, as a multiple of the first deviation [-]
+RECENT = 50  # measurements over which changes of derivatives are averaged [-]
 SHARE = 0.1  # first deviation of a disturbance, as a part of the control's range, which it never exceeds [-]
 
 
@@ -30,9 +32,10 @@ DECLARE = 'declare one in the model, self.parameter("push", np.zeros(3), unit="N
 class Estimator:
     """Estimates θ = (parameters, disturbance d) of x⁺ = f(x, u + d; p) from successive measurements.
 
-    An extended Kalman filter: θ is a random walk, and each measured change x⁺ ⊖ f(x, u) is one observation. Directions
-    of θ of which measurements tell less than the walk forgets until the next one stay as they are: a pole that is
-    balanced says nothing of its length, and noise there must not move it. Deviations never exceed the first ones.
+    An extended Kalman filter: θ is a random walk, and each measured change x⁺ ⊖ f(x, u) is one observation. It does not
+    walk in directions of which a measurement tells less than the walk forgets until the next one. Directions whose
+    derivatives are noise stay as they are: a pole that is balanced says nothing of its length, and noise, to which the
+    controls answer, must not move it. Deviations never exceed the first ones.
     Parameters stay within three first deviations of the problem's values, and keep their sign: a mass stays positive.
 
     Args:
@@ -99,6 +102,8 @@ class Estimator:
         self._largest, self._jitter = np.zeros(self._problem.state.ndx), Jitter(self._problem.state.ndx)
         self._seen: list[tuple[float, Reals, Reals]] = []
         self._waiting: list[tuple[Reals, Reals, Reals, float]] = []
+        self._last: Reals | None = None
+        self._doubts, self._learned = np.zeros((len(first), len(first))), 0
         self.disturbance = np.zeros(self._problem.nu)
         self._tell()
 
@@ -142,16 +147,16 @@ class Estimator:
     def _learn(self, x: Reals, u: Reals, xnext: Reals, dt: float, jitter: Reals) -> None:
         state, P = self._problem.state, self._covariance
         self._set_knot(dt)
-        expected = self._predicted(x, u, self._theta)
-        J = np.empty((state.ndx, len(self._theta)))
-        for i, deviation in enumerate(self._deviations):
-            moved = self._theta.copy()
-            moved[i] += SLIGHT * deviation
-            J[:, i] = state.difference_unchecked(expected, self._predicted(x, u, moved)) / (SLIGHT * deviation)
+        expected, J = self._derivatives(x, u)
         error = state.difference_unchecked(expected, xnext)
         if not (np.all(np.isfinite(J)) and np.all(np.isfinite(error))):
             return
-        J, directions = excited(J, self._deviations, jitter, EXCITED * WALK**2 * dt)
+        unit = self._deviations / np.sqrt(jitter)[:, None]
+        if self._last is not None:
+            self._doubt((J - self._last) * unit)
+        self._last = J
+        J, directions = excited(J * unit, self._doubts, EXCITED * WALK**2 * dt)
+        J, directions = J / unit, self._deviations[:, None] * directions
         P = P + WALK**2 * dt * directions @ directions.T
         noise = np.diag((NOISE * self._largest) ** 2 + jitter)
         gain = np.linalg.solve(J @ P @ J.T + noise, J @ P).T
@@ -159,6 +164,21 @@ class Estimator:
         P = P - gain @ J @ P
         within = np.minimum(1.0, self._deviations / np.sqrt(np.diag(P)))
         self._covariance = within[:, None] * P * within
+
+    def _derivatives(self, x: Reals, u: Reals) -> tuple[Reals, Reals]:
+        """The predicted state (nx,), and its derivatives by θ (ndx, n)."""
+        state, expected = self._problem.state, self._predicted(x, u, self._theta)
+        J = np.empty((state.ndx, len(self._theta)))
+        for i, deviation in enumerate(self._deviations):
+            moved = self._theta.copy()
+            moved[i] += SLIGHT * deviation
+            J[:, i] = state.difference_unchecked(expected, self._predicted(x, u, moved)) / (SLIGHT * deviation)
+        return expected, J
+
+    def _doubt(self, change: Reals) -> None:
+        """Takes a change (ndx, n) of derivatives since the last measurement into account."""
+        self._learned += 1
+        self._doubts += (change.T @ change - self._doubts) / min(self._learned, RECENT)
 
     def _set_knot(self, dt: float) -> None:
         self._knot.parameters[:] = self._problem.table.values[0, : len(self._knot.parameters)]
@@ -206,24 +226,23 @@ class Jitter:
         return self._sum / self._count if self._count else None
 
 
-def excited(J: Reals, deviations: Reals, noise: Reals, least: float) -> tuple[Reals, Reals]:
-    """Derivatives (m, n) of observations along the excited directions of θ alone, and these directions (n, k).
+def excited(J: Reals, doubts: Reals, least: float) -> tuple[Reals, Reals]:
+    """Derivatives (m, n) of observations along the directions of θ that they tell of, and the excited ones (n, k).
 
-    A direction is a change of θ by one first deviation in all, excited if the square of its change of the observations,
-    divided by their variance, exceeds a least value.
+    A direction is excited if the square of its derivative exceeds a least value. It is told of in this case, or if that
+    is `DOUBT` times the square of its changes, as of a constant force; changes are larger where it is noise.
 
     Args:
-        J: Derivatives by θ (m, n).
-        deviations: First deviations of θ (n,).
-        noise: Variance of the observations (m,).
+        J: Derivatives by θ (m, n), of observations with variance 1 and in first deviations of θ.
+        doubts: Mean of the products dJᵀ dJ of their changes from one measurement to the next (n, n).
         least: The least value [-].
 
     Source: forgetting along excited directions only, Bittanti, Bolzern and Campi, Automatica 26 (1990).
     """
-    scale = np.sqrt(noise)[:, None]
-    U, sizes, Vt = np.linalg.svd(J * deviations / scale, full_matrices=False)
-    k = int(np.count_nonzero(sizes**2 > least))
-    return scale * (U[:, :k] * sizes[:k]) @ Vt[:k] / deviations, deviations[:, None] * Vt[:k].T
+    U, sizes, Vt = np.linalg.svd(J, full_matrices=False)
+    strong = sizes**2 > least
+    told = strong | (sizes**2 > DOUBT * np.einsum("kn,nm,km->k", Vt, doubts, Vt))
+    return (U * (told * sizes)) @ Vt, Vt[strong].T
 
 
 def estimable(knot: OneKnot) -> list[str]:
