@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.support.hard_problems import double_integrator, trailer
+from tests.support.hard_problems import crane, double_integrator, trailer
 from tests.support.interior import interior_steps
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
@@ -196,3 +196,13 @@ def test_a_promise_below_rounding_is_no_end_while_the_error_falls() -> None:
     for last, solved_then in ((1.0, False), (1e-3, True)):
         steps._last_error = last
         assert steps.solved is solved_then
+
+
+def test_a_row_that_nothing_moves_may_be_at_its_bound() -> None:
+    """Its slack had no inside: the product of its multiplier and distance stayed, and the optimum was left again."""
+    problem, guess = crane()
+    solution = SolverSQP(problem).solve(*guess)
+    assert solution.converged
+    assert solution.history[-1].method == "interior"
+    assert solution.iterations <= 100  # it took 138
+    assert solution.cost == pytest.approx(5.2768365, rel=1e-6)

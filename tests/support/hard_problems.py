@@ -11,6 +11,7 @@ from trajopt.actions import ActionModelDiscrete, ActionModelTerminal
 from trajopt.actions.differential import (
     DifferentialActionModelFreeFwdDynamics,
     DifferentialActionModelFreeInvDynamics,
+    DifferentialActionModelSymbolic,
 )
 from trajopt.actions.integrated import IntegratedActionModelEuler, IntegratedActionModelRK4
 from trajopt.activations import ActivationModelWeightedQuad
@@ -26,6 +27,7 @@ from trajopt.residuals import (
     ResidualModelJointEffort,
     ResidualModelState,
     ResidualModelSymbolic,
+    ResidualModelTime,
 )
 from trajopt.robots import load_robot
 from trajopt.shooting import ShootingProblem
@@ -270,6 +272,42 @@ def reach_of_a_light_wrist() -> ShootingProblem:
     arm = DifferentialActionModelFreeFwdDynamics(state, actuation, running, constraints=rows)
     knots = [IntegratedActionModelEuler(arm, dt=0.02)] * 75
     return ShootingProblem([*q0, *np.zeros(robot.nv)], knots, ActionModelTerminal(stop, constraints=goal))
+
+
+class Crane(DifferentialActionModelSymbolic):
+    """A trolley of 100 kg with a load of 200 kg: x = (trolley, rope, swing, rates), u = (trolley's force, tension)."""
+
+    def acceleration(self, x: SX, u: SX) -> SX:
+        rope, swing, rope_rate, rate, g = x[1], x[2], x[4], x[5], 9.81
+        s, c = ca.sin(swing), ca.cos(swing)
+        a = (u[0] + u[1] * s) / 100.0
+        along = rope * rate**2 + g * c - u[1] / 200.0 - a * s
+        return ca.vertcat(a, along, (-g * s - 2.0 * rope_rate * rate - a * c) / rope)
+
+
+def crane() -> tuple[ShootingProblem, Guess]:
+    """It carries its load over a wall in least time, with rows at stages: its rope begins as long as may be."""
+    N, x0, x1 = 80, np.array([0.0, 4.7, 0.0, 0.0, 0.0, 0.0]), np.array([4.0, 4.7, 0.0, 0.0, 0.0, 0.0])
+    state, most = StateVector(6), np.array([5.0, 4.7, np.deg2rad(5.0), 1.5, 0.6, INF])
+    least = np.array([-1.0, 1.0, *-most[2:]])
+
+    def distance(x: SX) -> SX:
+        aside, above = ca.fabs(x[0] + x[1] * ca.sin(x[2]) - 2.0) - 0.1, 3.5 - x[1] * ca.cos(x[2])
+        outside = ca.sqrt(ca.fmax(aside, 0) ** 2 + ca.fmax(above, 0) ** 2 + 1e-8)
+        return outside + ca.fmin(ca.fmax(aside, above), 0)
+
+    rows = ConstraintStack(state)
+    rows.add("forces", ResidualModelControl(state, np.zeros(2)), lower=[-600.0, 0.0], upper=[600.0, 3000.0])
+    rows.add("motion", ResidualModelState(state), lower=least, upper=most)
+    rows.add("wall", ResidualModelSymbolic(state, distance), lower=0.3)
+    costs = CostStack(state).add("time", ResidualModelTime(state), weight=1.0)
+    end = ConstraintStack(state).add("goal", ResidualModelState(state, x1), equals=0.0)
+    knot = IntegratedActionModelRK4(Crane(state, 2, costs, constraints=rows), dt=0.08, rows="stages")
+    problem = ShootingProblem(x0, [knot] * N, ActionModelTerminal(CostStack(state), constraints=end))
+    problem.free("dt", 0.01, 0.2)
+    xs = np.linspace(x0, x1, N + 1)
+    xs[:, 1] -= 1.5 * np.sin(np.linspace(0.0, np.pi, N + 1))
+    return problem, (xs, np.tile([0.0, 200.0 * 9.81], (N, 1)))
 
 
 def scara() -> ShootingProblem:

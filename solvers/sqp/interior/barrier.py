@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from trajopt.types import Reals
 
+RELAX = 1e-10  # by which bounds lie further out, as those of IPOPT: a row that nothing moves may be at its bound
 PUSH = 1e-2  # first distance of a slack from its bound, relative to the bound, at least the size, or to the range
 PART = 0.99  # part of its distance from 0 that a slack or a multiplier may lose in one step
 DEAREST = 20.0  # first product z d, in typical costs; of 20 cars round a corner 19 converge, without it 15
@@ -39,7 +40,9 @@ class Bounds:
         """Builds the bounds from lower <= c <= upper (n, nc), infinite where a row has no bound."""
         sides, equal = np.stack([lower, upper]), lower == upper
         on = np.isfinite(sides) & ~equal
-        return Bounds(equal, np.where(equal, lower, 0.0), on, np.where(on, sides, 0.0), size)
+        sides = np.where(on, sides, 0.0)
+        sides += np.where(on, SIGN * RELAX * np.maximum(size, np.abs(sides)), 0.0)
+        return Bounds(equal, np.where(equal, lower, 0.0), on, sides, size)
 
     @property
     def any(self) -> npt.NDArray[np.bool_]:
