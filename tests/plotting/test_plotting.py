@@ -93,6 +93,8 @@ def make(state, xs, us, *, names=None, units=None, lower=None, upper=None, times
         nc=0,
         constraint_names=(),
         schedule=None,
+        parameters={},
+        parameter_values=dict,
     )
     empty = np.zeros((0, 0))
     return FakeSolution(

@@ -26,6 +26,8 @@ NEAR, PART = 0.01, 0.02
 if that is more, the part of the distance from the reference [-]."""
 ROOM = 0.25
 """Part of the distance from the reference by which the plant may move meanwhile: noise moves it along obstacles [-]."""
+FEWEST = 8
+"""Number of samples of a loop that tell of a standstill [-]."""
 _MOST = 3  # largest number of named obstacles [-]
 
 
@@ -81,9 +83,9 @@ def stuck(log: ClosedLoop) -> Stuck | None:
         return None
     for tracked in log.tracked:
         distance = float(tracked.errors[-1])
-        if tracked.unit != "m" or not distance > LEAST:
-            continue
         near, count = max(NEAR, PART * distance), len(tracked.actual)
+        if tracked.unit != "m" or not distance > LEAST or count < FEWEST:
+            continue
         last = slice(round((1.0 - END) * count), None)
         moved = np.linalg.norm(tracked.actual - np.median(tracked.actual[last], axis=0), axis=1)
         most = max(near, float(moved[last].max()))

@@ -11,7 +11,7 @@ import numpy as np
 import pinocchio as pin
 from casadi import SX
 
-from trajopt.checks import check_array, check_count, check_instance, check_positive
+from trajopt.checks import check_array, check_count, check_finite, check_instance, check_positive
 from trajopt.dynamics.robot_expressions import RobotExpressions
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
@@ -135,8 +135,8 @@ class ResidualModelCollisions(ResidualModelMultibody):
 
     def margins(self, margin: float) -> Reals:
         """Least distance of each row (rows,) [m]: where there are obstacles, of links from each other at most OWN."""
-        of_links = self._slots["pair"].size if "pair" in self._slots else 0
-        return np.where(np.arange(self.size(0)) < of_links, own_margin(margin, self.scene), margin)
+        least, of_links = check_finite("margin", margin), self._slots["pair"].size if "pair" in self._slots else 0
+        return np.where(np.arange(self.size(0)) < of_links, own_margin(least, self.scene), least)
 
     @property
     def own_bounds(self) -> tuple[Reals, Reals]:

@@ -11,7 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.actuation.base import ActuationModelAbstract, check_actuation, effort_limits
-from trajopt.checks import as_numbers, check_flag, check_items, check_non_negative, check_path, check_positive
+from trajopt.checks import (
+    as_numbers,
+    check_flag,
+    check_instance,
+    check_items,
+    check_non_negative,
+    check_path,
+    check_positive,
+)
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, shown
 from trajopt.files import output_file
 from trajopt.objects.extras import Extra
@@ -139,8 +147,10 @@ class MuJoCoPlant(Immutable, PlantAbstract):
     def carry(self, robot: Robot) -> bool:
         if not self.xml:  # bodies of a file may be fixed to one another, and one of Pinocchio's is several of MuJoCo's
             return False
-        model, changed = self.robot.model, False
-        for i, inertia in enumerate(robot.model.inertias):
+        model, changed, inertias = self.robot.model, False, check_instance("robot", robot, Robot).model.inertias
+        if len(inertias) != len(model.inertias):
+            raise InvalidArgumentError(f"robot: expected the joints of {self.robot.name!r}, got {robot!r}")
+        for i, inertia in enumerate(inertias):
             if i and inertia != self._inertias[i]:
                 set_inertia(self.model, model.names[i], inertia)
                 self._inertias[i], changed = inertia, True
