@@ -5,9 +5,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import casadi
 import numpy as np
 import pytest
+from casadi import SX
 
+import trajopt
 from tests.solvers.test_sqp import known
 from tests.support.constrained import arm, pendulum, weak_pendulum
 from trajopt.analysis import constraint_rows
@@ -141,3 +144,24 @@ def test_rows_whose_violation_still_falls_need_not_exclude_each_other(name: str)
     advice = [line for line in cut.explain().splitlines() if line.startswith("->")]
     assert any("still fell" in line for line in advice)
     assert not any("may exclude each other" in line or "relax " in line for line in advice)
+
+
+def test_violations_that_have_stopped_falling_are_not_said_to_fall() -> None:
+    """A unicycle with 6 s for 6 m at 0.8 m/s ends 1.2 m before its goal, and goes no further."""
+    state = trajopt.StateVector(3)
+    speeds = trajopt.ResidualModelControl(state, np.zeros(2))
+    motors = trajopt.ConstraintStack(state).add("motors", speeds, lower=[-0.8, -2.0], upper=[0.8, 2.0])
+    goal = trajopt.ConstraintStack(state).add("goal", trajopt.ResidualModelState(state, [6.0, 0.0, 0.0]), equals=0.0)
+    drive = Unicycle(state, 2, trajopt.CostStack(state).add("effort", speeds, weight=1e-2), constraints=motors)
+    end = trajopt.ActionModelTerminal(trajopt.CostStack(state), constraints=goal)
+    knots = [trajopt.IntegratedActionModelRK4(drive, dt=0.1)] * 60
+    text = SolverSQP(trajopt.ShootingProblem(np.zeros(3), knots, end)).solve().explain()
+    assert "goes on from it" not in text
+    assert "give the motion more time" in text
+
+
+class Unicycle(trajopt.DifferentialActionModelSymbolic):
+    """x = (position, heading), u = (speed, rate)."""
+
+    def xdot(self, x: SX, u: SX) -> SX:
+        return casadi.vertcat(u[0] * casadi.cos(x[2]), u[0] * casadi.sin(x[2]), u[1])

@@ -16,6 +16,8 @@ RECENT = 10
 """Number of last iterations that count [-]."""
 FALL, SHRINKAGE = 1e-3, 0.1
 """Falls of the cost, and of the largest violation, over these iterations that are worth more of them [-]."""
+LATEST = 3
+"""Number of last iterations in which violations must still fall at the same rate: a stuck attempt ends there."""
 MOST_METHODS = 4
 """Largest number of listed turns of methods."""
 _METHODS = {"policy": "rollouts", "linear": "along lines", "interior": "by interior points"}
@@ -36,12 +38,13 @@ def going_on(solution: Solution) -> list[str]:
     if len(recent) < 2:
         return []
     gaps = bool(no_motion(solution))
-    first, last = (_infeasibility(record, gaps=gaps) for record in (recent[0], recent[-1]))
+    before = max(0, len(recent) - 1 - LATEST)
+    first, middle, last = (_infeasibility(recent[i], gaps=gaps) for i in (0, before, -1))
     latest, end = recent[-1] is history[-1], recent[-1].iteration
     count = f"in the last {len(recent)} iterations{'' if latest else f' up to {end}, which led to this motion'}"
     cure = "raise max_iterations, or start from a better guess" if latest else "solver.solve(solution) goes on from it"
     if last > HELD:
-        fell = last < (1.0 - SHRINKAGE) * first
+        fell = last < (1.0 - SHRINKAGE) * first and last < (1.0 - SHRINKAGE * LATEST / RECENT) * middle
         what = "gaps and violations" if gaps else "violations"
         return [f"{what} still fell by {100.0 * (1.0 - last / first):.0f} % {count}: {cure}"] if fell else []
     held = [record.cost for record in recent if _infeasibility(record, gaps=gaps) <= HELD]
