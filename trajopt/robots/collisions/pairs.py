@@ -18,7 +18,7 @@ from trajopt.robots.frame_index import frame_index
 from trajopt.robots.round_bodies import Capsule, Sphere
 from trajopt.types import Reals
 
-SAMPLES, BLOCK = 1000, 50  # configurations, and how many are evaluated at once
+SAMPLES, BLOCK = 5000, 50  # configurations, and how many are evaluated at once; 1000 left out hands that meet
 FEW = 0.05  # share of configurations without overlap up to which bodies count as always touching [-]
 REACH = 0.05  # pairs never nearer are left out [m]
 NEAR = 0.01  # at a reference configuration; nearer pairs are left out [m]
