@@ -19,12 +19,14 @@ PART = 0.01  # of a bound that is moved
 
 @dataclass(frozen=True, kw_only=True)
 class _Element:
-    """One element of an unknown; `side` is "lower" or "upper" if it is at that bound, and empty otherwise."""
+    """One element of an unknown; `side` is "lower" or "upper" if it is at that bound or beyond, and empty otherwise."""
 
     label: str
     value: float
     unit: str
     bounded: bool
+    fixed: bool
+    beyond: bool
     side: str
     bound: float
     price: float
@@ -62,14 +64,18 @@ def _elements(solution: Solution) -> Iterator[_Element]:
         for i, (label, number) in enumerate(zip(labels_of(name, value.shape), value.ravel(order="F"))):
             bounds = limits[:, i]
             near = touching_distance(np.array([number]), *limits[:, i : i + 1])
-            touched = [k for k in (0, 1) if abs(number - bounds[k]) <= near]
+            nearest, fixed = int(np.argmin(np.abs(number - bounds))), bool(bounds[0] == bounds[1])
+            beyond = bool(max(bounds[0] - number, number - bounds[1]) > near)
+            touches = not fixed and bool(beyond or abs(number - bounds[nearest]) <= near)
             yield _Element(
                 label=label,
                 value=float(number),
                 unit=unit,
                 bounded=bounded,
-                side=("lower", "upper")[touched[0]] if touched else "",
-                bound=float(bounds[touched[0]]) if touched else np.nan,
+                fixed=fixed,
+                beyond=beyond,
+                side=("lower", "upper")[nearest] if touches else "",
+                bound=float(bounds[nearest]) if touches else np.nan,
                 price=float(prices[0, at]) if prices is not None and solution.converged else 0.0,
             )
             at += 1
@@ -77,10 +83,13 @@ def _elements(solution: Solution) -> Iterator[_Element]:
 
 def _bound(element: _Element, cost: float) -> str:
     """Text about the bound at which an element is, if it has bounds."""
+    if element.fixed:
+        return ", fixed by its bounds"
     if not element.side:
         return ", within its bounds" if element.bounded else ""
     sign, way = (-1.0, "lower") if element.side == "lower" else (1.0, "raise")
     saved = -sign * element.price * PART * abs(element.bound)
     share = f" ({100 * saved / cost:.2g} % of the cost)" if cost > 0.0 else ""
     word = f"; to {way} it by {round(100 * PART)} % would save about {saved:.3g}{share}"
-    return f", at its {element.side} bound" + (word if saved > 0.0 else "")
+    where = "beyond" if element.beyond else "at"
+    return f", {where} its {element.side} bound" + (word if saved > 0.0 else "")
