@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trajopt.actions.integrated.base import LONG
+from trajopt.analysis.advice.blocked_goals import blocked_goals
 from trajopt.analysis.advice.constraints import moving_the_start
 from trajopt.analysis.advice.missed_goals import far_goals
 from trajopt.analysis.advice.resting import cannot_rest
@@ -33,7 +34,7 @@ def causes(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[st
     if start and all(FROM_START in proof for proof in proofs):
         return [start, *proofs]
     kinds = (list(proofs), far_goals(solution), too_fast(solution), long_steps(solution), _weak(solution))
-    return next((kind for kind in kinds if kind), [])
+    return next((kind for kind in kinds if kind), blocked_goals(solution, constraints))
 
 
 def in_degrees(solution: Solution) -> list[str]:
