@@ -6,7 +6,7 @@ import numpy as np
 
 from trajopt.actions import ActionModelTerminal
 from trajopt.actions.differential import DifferentialActionModelFreeInvDynamics
-from trajopt.actions.integrated.euler import IntegratedActionModelEuler
+from trajopt.actions.integrated import IntegratedActionModelRK4
 from trajopt.actuation import ActuationModelFull
 from trajopt.checks import check_count
 from trajopt.constraints import ConstraintStack
@@ -56,7 +56,7 @@ class MotionProblem:
         rows = _rows(state, scene, margin, motion.limits)
         dynamics = DifferentialActionModelFreeInvDynamics(state, ActuationModelFull(state), costs, constraints=rows)
         stop = ConstraintStack(state).add("goal", ResidualModelState(state, self._xs[-1]), equals=0.0)
-        knot = IntegratedActionModelEuler(dynamics, dt=self._dt)
+        knot = IntegratedActionModelRK4(dynamics, dt=self._dt)  # exact; with Euler's, q and v differ between knots
         end = ActionModelTerminal(CostStack(state), constraints=stop)
         self.problem = ShootingProblem(self._xs[0], [knot] * self._N, end)
         self._least = np.tile(self.problem.get_parameter("collisions.lower", 0), (self._N, 1))

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from trajopt.analysis.advice.constraints import excesses, unit_of
-from trajopt.analysis.constraints import ConstraintRows, constraint_rows
+from trajopt.analysis.constraints import constraint_rows
 from trajopt.analysis.goals import asked_steps
-from trajopt.residuals import ResidualModelCollisions, ResidualModelObstacleDistance, ResidualModelState
+from trajopt.residuals import ResidualModelObstacleDistance, ResidualModelState
 from trajopt.solution.solution import Solution
 from trajopt.types import Reals
 
-_DISTANCES = (ResidualModelCollisions, ResidualModelObstacleDistance)
 
-
-def blocked_goals(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
+def blocked_goals(solution: Solution) -> list[str]:
     """Returns a sentence on a state asked for at the end that is too near to an obstacle; empty if there is none.
 
     Rows of obstacles are evaluated at that state, with the parameters of the last knot before the end. It is blocked if
@@ -25,9 +22,9 @@ def blocked_goals(solution: Solution, constraints: Sequence[ConstraintRows]) -> 
 
     Args:
         solution: A solution that has not converged, with its problem.
-        constraints: Its constraints.
     """
-    names = {item.name for item in solution.description.items if isinstance(item.residual, _DISTANCES)}
+    residuals, constraints = solution.description.items, constraint_rows(solution)
+    names = {item.name for item in residuals if isinstance(item.residual, ResidualModelObstacleDistance)}
     for goal, x in _asked_states(solution, {rows.name for rows in constraints}) if names else []:
         xs = solution.xs.copy()
         xs[-2] = x

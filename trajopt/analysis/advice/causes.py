@@ -34,7 +34,7 @@ def causes(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[st
     if start and all(FROM_START in proof for proof in proofs):
         return [start, *proofs]
     kinds = (list(proofs), far_goals(solution), too_fast(solution), long_steps(solution), _weak(solution))
-    return next((kind for kind in kinds if kind), blocked_goals(solution, constraints))
+    return next((kind for kind in kinds if kind), blocked_goals(solution))
 
 
 def in_degrees(solution: Solution) -> list[str]:
