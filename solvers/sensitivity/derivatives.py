@@ -48,8 +48,8 @@ class Sensitivity:
 
     name: str
     shape: tuple[int, ...]
-    dxs: Reals
-    dus: Reals
+    dxs: Reals = field(repr=False)
+    dus: Reals = field(repr=False)
     dcost: Reals
     residual: float
     _solution: Solution = field(repr=False, compare=False)
