@@ -49,6 +49,16 @@ def test_the_motion_keeps_its_ends_its_duration_and_all_limits() -> None:
     np.testing.assert_allclose(solution.us, np.diff(solution.xs[:, 3:], axis=0) / solution.times[1], atol=1e-6)
 
 
+def test_positions_velocities_and_accelerations_agree_between_knots() -> None:
+    """Positions in Euler steps change their speed at each knot: at 500 Hz that is twice their acceleration."""
+    solution = optimised()
+    fine = trajopt.analysis.resample(solution, 2e-3, uniform=True)
+    q, v = fine.xs[:-1, :3], fine.xs[:-1, 3:]
+    accelerations = np.diff(q, 2, axis=0) / 2e-3**2
+    assert np.abs(accelerations).max() <= np.abs(solution.us).max() * (1 + 1e-3)
+    np.testing.assert_allclose((q[2:] - q[:-2]) / 4e-3, v[1:-1], atol=5e-3)
+
+
 def test_distances_keep_the_margin_between_knots_where_those_of_the_knots_alone_do_not() -> None:
     assert gaps(between(optimised())).min() > MARGIN - 1e-5
     assert optimised().problem.get_parameter("collisions.lower").max() > MARGIN + 1e-5

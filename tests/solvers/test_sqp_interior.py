@@ -206,3 +206,14 @@ def test_a_row_that_nothing_moves_may_be_at_its_bound() -> None:
     assert solution.history[-1].method == "interior"
     assert solution.iterations <= 100  # it took 138
     assert solution.cost == pytest.approx(5.2768365, rel=1e-6)
+
+
+def test_a_step_that_regularisation_shortens_counts_as_short() -> None:
+    """A solve went on for 250 iterations with δ of 1e15 and steps of length 1, which moved nothing."""
+    problem, (xs, us) = trailer()
+    steps, _, run = interior_steps(problem, xs, us, rollouts=True)
+    steps._forced = 1e9
+    steps.iterate(run)
+    assert steps.ridge >= 1e9
+    assert steps.length > 0.1
+    assert steps.mean_length == pytest.approx(0.9, abs=1e-3)

@@ -33,8 +33,8 @@ def causes(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[st
     start = moving_the_start(solution, constraints)
     if start and all(FROM_START in proof for proof in proofs):
         return [start, *proofs]
-    kinds = (list(proofs), far_goals(solution), too_fast(solution), long_steps(solution), _weak(solution))
-    return next((kind for kind in kinds if kind), blocked_goals(solution))
+    kinds = (far_goals, too_fast, long_steps, _weak, blocked_goals)
+    return list(proofs) or next((found for kind in kinds if (found := kind(solution))), [])
 
 
 def in_degrees(solution: Solution) -> list[str]:
