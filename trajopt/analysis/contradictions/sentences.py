@@ -13,6 +13,7 @@ from trajopt.analysis.contradictions.along_dynamics import along_dynamics
 from trajopt.analysis.contradictions.linear_rows import LinearRows
 from trajopt.analysis.contradictions.one_quantity import of_one_quantity
 from trajopt.analysis.contradictions.proofs import EXCLUDE, where_equations_hold
+from trajopt.analysis.contradictions.reachable import within_reach
 from trajopt.errors import TrajoptError
 from trajopt.types import Ints
 
@@ -29,7 +30,7 @@ def contradictions(solution: Solution, *, cures: bool = True) -> tuple[str, ...]
     The linear rows a + G (dx, du) of a knot exclude each other if multipliers y >= 0 of their bounds exist with
     Gᵀ y = 0 and bᵀ y < 0 (Farkas' lemma); b are the distances from the bounds. If those of no knot do, a row may be
     violated wherever the linear equations of its knot hold, or rows of several knots may exclude each other along those
-    coordinates of the dynamics that are linear.
+    coordinates of the dynamics that are linear, or a row may be beyond its bounds for all motions from the start.
 
     Args:
         solution: The solution, with its problem.
@@ -44,7 +45,7 @@ def contradictions(solution: Solution, *, cures: bool = True) -> tuple[str, ...]
             sentences = _of_knots(solution, linear) or where_equations_hold(problem, linear)
             sentences = sentences or of_one_quantity(problem, linear)
             if not sentences and not problem.unknowns:  # which move, other than in these dynamics
-                sentences = along_dynamics(problem, linear, cures=cures)
+                sentences = along_dynamics(problem, linear, cures=cures) or within_reach(problem, linear.at, hard)
     except TrajoptError:  # a black box fails on the trajectory, or next to it
         return ()
     return tuple(sentences[:MOST])

@@ -1,0 +1,157 @@
+"""Proofs that no motion from the start keeps all rows, by boxes that contain all states within reach."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trajopt.analysis.constraints import HELD, ConstraintRows, places_of
+from trajopt.analysis.contradictions.proofs import EXCLUDE
+from trajopt.kernels.intervals import INF, Interval, Intervals
+from trajopt.types import Reals
+
+if TYPE_CHECKING:
+    from trajopt.shooting.kinds import Kind
+    from trajopt.shooting.problem import ShootingProblem
+
+MOST_WORK = 500_000
+"""Largest number of instructions; knots that are beyond are not looked at. One takes about a microsecond [-]."""
+
+
+def within_reach(problem: ShootingProblem, at: tuple[Reals, Reals], hard: Sequence[ConstraintRows]) -> list[str]:
+    """Sentence on the first row that no motion from the start keeps, whatever the controls; empty if there is none.
+
+    A box contains all states at a knot. It is cut by the bounds of rows that are one coordinate, and the dynamics map
+    it and the limits of the controls to a box of the next knot, in interval arithmetic. The rows of a knot lie in
+    intervals likewise; if one of them is beyond the row's bounds, no motion keeps that row and those of earlier knots.
+
+    Args:
+        problem: The problem.
+        at: States (T + 1, nx) and controls (T, nu) where `hard` has its values.
+        hard: The hard rows.
+    """
+    reach = _Reach(problem, at, hard)
+    return reach.sentences() if reach.begins else []
+
+
+class _Reach:
+    """Boxes of states, knot by knot; the arguments are those of `within_reach`.
+
+    Attributes:
+        begins: Whether the start has bounds, and all models are expressions.
+    """
+
+    def __init__(self, problem: ShootingProblem, at: tuple[Reals, Reals], hard: Sequence[ConstraintRows]) -> None:
+        from trajopt.shooting.compiled import CompiledKind
+
+        state, self._problem, self._hard = problem.state, problem, hard
+        self._at = np.array([state.difference(state.zero(), x) for x in at[0]]), at[1]
+        self._kinds: dict[int, Kind] = {t: kind for kind in problem.kinds for t in kind.knots}
+        self._flat = state.nx == state.ndx and not state.curved_directions.any()
+        self._box = _of_start(problem) if self._flat or problem.start == "fixed" else []
+        self.begins = bool(self._box) and all(isinstance(kind, CompiledKind) for kind in problem.kinds)
+
+    def sentences(self) -> list[str]:
+        """The sentence on the first row that is not kept."""
+        from trajopt.shooting import programs
+
+        problem, numbers, work, T = self._problem, Intervals(), 0, self._problem.T
+        nothing = np.zeros(problem.state.ndx)
+        for t in range(T + 1):
+            if not any(math.isfinite(each.low) or math.isfinite(each.high) for each in self._box):
+                return []
+            if sentence := self._cut(t):
+                return [sentence]
+            model = self._kinds[t].model
+            p = problem.table.values[t, : model.layout.size]
+            here = self._box
+            if t < T:
+                u = self._controls(t)[: model.nu]
+                program, gains = programs.step(model, problem.nc), np.zeros((model.nu, problem.state.ndx))
+                inputs = here, here, u, np.zeros(model.nu), gains, nothing, [1.0], p
+            else:
+                program, inputs = programs.terminal_step(model, problem.nc), (here, here, p)
+            work += program.work
+            if work > MOST_WORK:
+                return []
+            try:
+                found = program.evaluate(*inputs, numbers=numbers)
+            except TypeError:  # a step compares numbers, such as the factorisation of a mass matrix
+                return []
+            rows = found[-1].ravel().tolist() if problem.nc else []
+            if sentence := self._missed(t, rows):
+                return [sentence]
+            self._box = found[0].ravel().tolist()
+        return []
+
+    def _cut(self, t: int) -> str:
+        """Cuts the box by the bounds of single coordinates; returns a sentence if nothing is left."""
+        if not self._flat:
+            return ""
+        zero = self._problem.state.zero()
+        for own, row, i, between in self._singles(t, "coordinates"):
+            offset = float(own.values[t, row] - self._at[0][t, i])  # of the row from the coordinate x ⊖ zero
+            value = Interval(self._box[i].low - zero[i] + offset, self._box[i].high - zero[i] + offset)
+            if sentence := _sentence(own, row, t, value):
+                return sentence
+            low, high = max(value.low, between.low - HELD), min(value.high, between.high + HELD)
+            self._box[i] = Interval(low - offset + zero[i], high - offset + zero[i])
+        return ""
+
+    def _controls(self, t: int) -> list[Interval]:
+        """Limits of the controls at a knot."""
+        box = [Interval(-INF, INF)] * self._problem.nu
+        for own, row, j, between in self._singles(t, "controls"):
+            offset = float(own.values[t, row] - self._at[1][t, j])
+            low, high = max(box[j].low, between.low - offset), min(box[j].high, between.high - offset)
+            box[j] = Interval(low - HELD, high + HELD)
+        return box
+
+    def _singles(self, t: int, kind: str) -> list[tuple[ConstraintRows, int, int, Interval]]:
+        """Enforced rows of a knot that are one of the coordinates or controls but for a constant, and their bounds."""
+        return [
+            (own, row, index, Interval(float(own.lower[t, row]), float(own.upper[t, row])))
+            for own in self._hard
+            for row, index in enumerate(getattr(own, kind))
+            if index >= 0 and own.enforced[t, row]
+        ]
+
+    def _missed(self, t: int, rows: Sequence[Interval]) -> str:
+        """Sentence on a row of a knot, of all rows in intervals, that is beyond its bounds; empty if there is none."""
+        for own in self._hard:
+            for kind, place in places_of(self._problem, own.name):
+                if t in kind.knots:
+                    for row, value in enumerate(rows[place]):
+                        if own.enforced[t, row] and (sentence := _sentence(own, row, t, value)):
+                            return sentence
+        return ""
+
+
+def _of_start(problem: ShootingProblem) -> list[Interval]:
+    """The box of the first states; empty if they have no bounds."""
+    if problem.start == "fixed":
+        return [Interval(each, each) for each in problem.x0.tolist()]
+    if isinstance(problem.start, str):
+        return []
+    zero, (lower, upper) = problem.state.zero(), problem.start
+    return [Interval(low, high) for low, high in zip((zero + lower).tolist(), (zero + upper).tolist())]
+
+
+def _sentence(own: ConstraintRows, row: int, t: int, value: Interval) -> str:
+    """Sentence on a row that lies in an interval beyond its bounds; empty if it does not."""
+    low, high = float(own.lower[t, row]), float(own.upper[t, row])
+    most = HELD * max(1.0, *(abs(each) for each in (low, high, value.low, value.high) if abs(each) < INF))
+    if not (value.low > high + most or value.high < low - most):
+        return ""
+    unit = f" {own.units[row]}" if own.units[row] else ""
+    is_high = value.low > high
+    reached, bound = f"at {'least' if is_high else 'most'} {value.low if is_high else value.high:.4g}{unit}", (
+        f"{'<=' if is_high else '>='} {high if is_high else low:.4g}{unit}"
+    )
+    return (
+        f"constraints {own.title(row)} at knot {t} and x0: {EXCLUDE}, {own.title(row)} is {reached} there for all "
+        f"controls within their limits, and should be {bound}; widen it with problem.set_parameter, or give more time"
+    )
