@@ -45,7 +45,7 @@ class FirstProgram:
     """
 
     def __init__(self, e: Evaluator, rows: RowBounds, riccati: Riccati, within: float | None = None) -> None:
-        n, zero = e.state.ndx, e.state.zero()
+        n = e.state.ndx
         width = (rows.u_upper - rows.u_lower).max(axis=0, initial=0.0)
         self._e, self._rows, self._half = e, rows, np.where(width > 0.0, 0.5 * width, np.inf)
         self.limited = bool(np.isfinite(self._half).any())
@@ -61,14 +61,12 @@ class FirstProgram:
         B = self._B = F[:, :, n:]
         self._kept = (F[:, :, :n] == np.eye(n)).all(axis=(0, 1))  # coordinates that no dynamics depend on
         self._A, lower = F[:, :, :n] - B @ self._K, np.tril(lq.H[:, n:, n:])  # under the solution's policy
-        self._diagonal = np.abs(np.einsum("tii->ti", lq.H))
         self._curvature = np.einsum("tii->ti", lower)
         self._Quu = lower + np.tril(lower, -1).swapaxes(1, 2) + B.swapaxes(1, 2) @ riccati.Vxx[1:] @ B
         self.solved = bool(np.linalg.slogdet(self._Quu).sign.all())  # not if it is singular to rounding
         if not self.solved:
             return
-        some = e.xs[:: max(1, e.T // SAMPLES)]
-        self.coordinates = np.array([e.state.difference_unchecked(zero, x) for x in (*some, e.xs[-1])])
+        self.coordinates = coordinates_of(e)
         self.start_sizes = _start_sizes(rows, n, np.abs(self.coordinates[0]))
 
     def variances(self, start: Reals, E: float) -> tuple[Reals, Reals]:
@@ -169,12 +167,6 @@ class FirstProgram:
         moves = np.where(self._kept, np.cumsum(e.f, axis=0), 0.0)
         return abs(float(np.vdot(e.g[:, :n], moves[:-1]) + e.terminal_g @ moves[-1]))
 
-    @property
-    def whole_cost(self) -> float:
-        """Cost Σ zᵀ diag(H) z of all coordinates z of the trajectory, far beyond a typical one."""
-        states = (self._diagonal[:, : self.angles.size] * np.abs(self.coordinates).max(axis=0) ** 2).sum()
-        return float(states + (self._curvature * self._e.us**2).sum())
-
     def _repair(self, P: Reals, S: Reals) -> float:
         """Median cost v² / G H⁻¹ Gᵀ of removing a violation v that is left after the step [cost].
 
@@ -202,6 +194,19 @@ class FirstProgram:
         values, directions = np.linalg.eigh(C @ P[-1] @ C.T / np.outer(sizes, sizes))
         kept = values > ROUNDING
         return on, directions[:, kept] / sizes[:, None], values[kept]
+
+
+def coordinates_of(e: Evaluator) -> Reals:
+    """Coordinates of some of the evaluator's states, the first and the last one among them (number, ndx)."""
+    some = e.xs[:: max(1, e.T // SAMPLES)]
+    return np.array([e.state.difference_unchecked(e.state.zero(), x) for x in (*some, e.xs[-1])])
+
+
+def whole_cost(e: Evaluator) -> float:
+    """Cost Σ zᵀ diag(H) z of all coordinates z of the evaluator's trajectory, far beyond a typical one."""
+    n, diagonal = e.state.ndx, np.abs(np.einsum("tii->ti", e.H))
+    states = diagonal[:, :n] * np.abs(coordinates_of(e)).max(axis=0) ** 2
+    return float(states.sum() + (diagonal[:, n:] * e.us**2).sum())
 
 
 def _with_curvature(lq: LinearQuadratic, e: Evaluator, half: Reals) -> LinearQuadratic:

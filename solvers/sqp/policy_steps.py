@@ -22,6 +22,7 @@ from trajopt.solvers.sqp.workspace import Workspace
 from trajopt.types import Reals
 
 TOLERABLE = 10.0  # times the merit that the program promises: what the first rollout may have
+ASTRAY = 1e4  # ... beyond which the rollout of the guess's controls is better: cart-poles promise 1e7 of it, others 300
 LEAP = 1e-3  # increase of the merit by a leap, relative to it
 FLAT = 1e-7  # promised decrease of the merit, relative to it, at the end
 CUT = 0.15  # length below which the next program is Gauss-Newton's, or has a larger δ
@@ -66,7 +67,7 @@ class PolicySteps(ProgramSteps):
             return None
         descent = Descent.along(step, self._merit, e, exact=work.model.blend > 0.0)
         taken = self._search(descent)
-        if self.outcome is Outcome.LOST:
+        if self.outcome in (Outcome.LOST, Outcome.ASTRAY):
             return None
         while taken is not None and not self._moves(run, partial(self._accept, run, step, taken)):
             taken = self._search(descent, below=taken.length)
@@ -149,7 +150,11 @@ class PolicySteps(ProgramSteps):
         promised, the guess is lost.
         """
         best = self._work.rollouts.plain(descent) if below == math.inf else None
-        tolerable = TOLERABLE * abs(descent.merit.promised(self._work.evaluator, descent.step))
+        promised = descent.merit.promised(self._work.evaluator, descent.step)
+        if best is not None and promised > ASTRAY * abs(best.merit):
+            self.outcome = Outcome.ASTRAY
+            return None
+        tolerable = TOLERABLE * abs(promised)
         most = tolerable if best is None else min(tolerable, best.merit)
         for taken in self._work.rollouts.along(descent, below):
             if taken.merit <= most:

@@ -109,12 +109,20 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         """Runs one iteration of the method in use. Where it ends without a solution, another one follows."""
         assert self._work is not None
         record = run.method.iterate(run)
-        if run.method.outcome is Outcome.LOST:  # it has not moved yet
-            run.attempts.leave_out("linear")
-            self._take_lines(run, self._work, hands_over=True)
+        if run.method.outcome in (Outcome.LOST, Outcome.ASTRAY):  # it has not moved yet
+            self._begin_otherwise(run, self._work)
             record = run.method.iterate(run)
         self._react(run, self._work, run.method.outcome)
         return record
+
+    def _begin_otherwise(self, run: SQPProgress, work: Workspace) -> None:
+        """Begins from the rollout of the guess's controls if that is better than the guess, else along lines."""
+        if run.method.outcome is Outcome.ASTRAY and work.begin_anew(run, run.guess[1], own_units=True):
+            run.attempts.units = run.units
+            self._take_rollouts(run, work, rolled=True)
+        else:
+            run.attempts.leave_out("linear")
+            self._take_lines(run, work, hands_over=True)
 
     def choose(self, run: SQPProgress) -> None:
         """The best result of all attempts, with multipliers and gains of its own."""
@@ -143,7 +151,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
     def _react(self, run: SQPProgress, work: Workspace, outcome: Outcome | None) -> None:
         """Ends the solve, changes the method, or begins another attempt, as the last iteration demands."""
         attempts, method = run.attempts, run.method
-        if outcome is Outcome.SOLVED and attempts.knows_better(run):
+        if outcome is Outcome.SOLVED and (attempts.knows_better(run) or work.sizes_are_wild(run)):
             if not self._next(run, work) and run.iterations < self.options.max_iterations:
                 run.status = SolverStatus.LINE_SEARCH_FAILED
         elif outcome is Outcome.SOLVED:
@@ -155,8 +163,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             if outcome is Outcome.FAILED or self._is_late(run):
                 self._next(run, work)
         elif outcome is Outcome.STUCK:
-            proved = not attempts.dead_ends and self._is_proved(run)
-            run.status = SolverStatus.INFEASIBLE if proved else attempts.end(Left.by(run))
+            run.status = attempts.end(Left.by(run))
             if run.status is None:
                 self._next(run, work, or_end=True)
         elif outcome is Outcome.CLOSED and attempts.number == 1:
@@ -204,6 +211,9 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         attempts, e = run.attempts, work.evaluator
         if run.iterations >= self.options.max_iterations:
             return False
+        if attempts.number == 1 and run.violation > self.options.feasibility and self._is_proved(run):
+            run.status = SolverStatus.INFEASIBLE
+            return True
         attempts.leave(run)
         if attempts.paused is not None and attempts.kind in INTERIOR:
             self._resume(run, work)

@@ -10,7 +10,7 @@ import numpy as np
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solvers.norms import largest, total
 from trajopt.solvers.riccati import Riccati
-from trajopt.solvers.sqp.first_program import ROUNDING, FirstProgram
+from trajopt.solvers.sqp.first_program import ROUNDING, FirstProgram, whole_cost
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ class Units:
             return Units.plain(e)
         P, S = first.variances(np.zeros(e.state.ndx), 0.0)
         E = cost or max(first.cost(P, S), LEAST_COST * max(abs(e.cost), first.cost_of_gaps))
-        if ROUNDING**2 * first.whole_cost >= E:  # the guess is the solution
-            E = first.whole_cost or 1.0
+        if ROUNDING**2 * whole_cost(e) >= E:  # the guess is the solution
+            E = whole_cost(e) or 1.0
         spins = first.spins(P, E)
         if (spins or first.leaves_bounds(P, S, E)) and (held := FirstProgram(e, rows, riccati, within=E)).solved:
             inside = held.variances(np.zeros(e.state.ndx), 0.0)

@@ -14,7 +14,8 @@ from trajopt.solvers.norms import largest, total
 from trajopt.solvers.options import SQPOptions
 from trajopt.solvers.qp import QPStatus
 from trajopt.solvers.riccati import LinearQuadratic, Riccati
-from trajopt.solvers.sqp.guess import is_noisy
+from trajopt.solvers.sqp.first_program import whole_cost
+from trajopt.solvers.sqp.guess import is_noisy, smoothed
 from trajopt.solvers.sqp.merit import Merit
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.quadratic_model import QuadraticModel
@@ -25,6 +26,7 @@ from trajopt.types import Reals
 
 LARGE = 100.0  # mean of the multipliers, of the scaled cost, beyond which stationarity is relative to it
 NEARLY = 1e-3  # part of the cost that a program promises of a guess that is nearly a solution
+WILD = 1e12  # typical cost of a guess over that of all coordinates of the solution: a shuttle's rollout had 1e48
 LARGEST = 1e4  # times smaller than it is stationarity is taken at most: multipliers of a wild trajectory say nothing
 
 
@@ -69,8 +71,7 @@ class Workspace:
     def repair(self, run: SQPProgress) -> bool:
         """Prepares the guess of a solve, computes its derivatives, and chooses the units.
 
-        It clips controls and start to their limits. States that are noise (see `is_noisy`) rather than a motion are
-        replaced by a rollout of the controls. It sets `rows`, `run.guess` and `run.units`.
+        It clips controls and start to their limits, and smooths noise (see `is_noisy`). It sets `rows`, `run.guess` and `run.units`.
 
         Returns:
             Whether the trajectory is a rollout.
@@ -79,6 +80,8 @@ class Workspace:
         e.xs[:], e.us[:] = run.trajectory
         if self._problem.start == "fixed":
             e.xs[0] = run.x0
+        if is_noisy(e.xs):
+            e.xs[:], e.us[:] = smoothed(e.state, e.xs, e.us)
         if e.nc:  # limits of controls are found where rows are known
             e.expand(self.x0(run))
             expanded = e.xs.copy(), e.us.copy()
@@ -87,7 +90,7 @@ class Workspace:
         self.rollouts.limit(rows)
         e.xs[0], e.us[:] = rows.within_start(e.xs[0]), np.clip(e.us, rows.u_lower, rows.u_upper)
         run.guess = e.xs.copy(), e.us.copy()
-        rolled = (is_noisy(e.xs) or e.nu == 0) and self.rollouts.roll_out(e.xs[0], e.us)
+        rolled = e.nu == 0 and self.rollouts.roll_out(e.xs[0], e.us)
         if expanded is None or not all(map(np.array_equal, expanded, (e.xs, e.us))):
             e.expand(self.x0(run))
         e.check_finite()
@@ -145,6 +148,14 @@ class Workspace:
         e.xs[:], e.us[:] = xs, us
         e.expand(self.x0(run))
         self.judge(run)
+
+    def sizes_are_wild(self, run: SQPProgress) -> bool:
+        """Whether tolerances mean nothing at the trajectory, as units of a wild guess; then it takes those from here."""
+        if run.units.cost <= WILD * (abs(run.cost) + whole_cost(self.evaluator)):
+            return False
+        self.relate(run, self.units())
+        run.attempts.units = run.units
+        return True
 
     def judge(self, run: SQPProgress) -> None:
         """Hands what was expanded to the quadratic model, and measures how far it is from optimal.

@@ -148,8 +148,9 @@ def _sentence(own: ConstraintRows, row: int, t: int, value: Interval) -> str:
         return ""
     unit = f" {own.units[row]}" if own.units[row] else ""
     is_high = value.low > high
-    reached, bound = f"at {'least' if is_high else 'most'} {value.low if is_high else value.high:.4g}{unit}", (
-        f"{'<=' if is_high else '>='} {high if is_high else low:.4g}{unit}"
+    reached, bound = (
+        f"at {'least' if is_high else 'most'} {value.low if is_high else value.high:.4g}{unit}",
+        (f"{'<=' if is_high else '>='} {high if is_high else low:.4g}{unit}"),
     )
     return (
         f"constraints {own.title(row)} at knot {t} and x0: {EXCLUDE}, {own.title(row)} is {reached} there for all "
