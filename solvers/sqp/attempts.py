@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LESS = 0.5  # part that is left of the largest error after progress
 FEWER = 0.4  # part of the infeasibility alone: xArms 61 -> 40 iterations; with .5 a Panda creeps for 300
-SAME, ENDS = 2e-2, 9  # relative difference of Σ w v² that count as equal; ends that must be, with attempts between them
+SAME, ENDS = 2e-2, 8  # relative difference of Σ w v² that count as equal; ends that must be, with attempts between them
 MOST = 0.8  # part of the dead ends that must be the lowest: a few get stuck above
 SIZES = (0.1, 1.0, 1.0, 0.5, *20 * (1.0,))  # of random changes: a small one leaves a saddle, large ones a valley
 WAVES = 6  # of which a random change consists: of 60 pendulums 49 swing up, 45 with 4 waves

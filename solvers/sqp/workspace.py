@@ -15,7 +15,6 @@ from trajopt.solvers.options import SQPOptions
 from trajopt.solvers.qp import QPStatus
 from trajopt.solvers.riccati import LinearQuadratic, Riccati
 from trajopt.solvers.sqp.first_program import whole_cost
-from trajopt.solvers.sqp.guess import is_noisy, smoothed
 from trajopt.solvers.sqp.merit import Merit
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.quadratic_model import QuadraticModel
@@ -71,17 +70,15 @@ class Workspace:
     def repair(self, run: SQPProgress) -> bool:
         """Prepares the guess of a solve, computes its derivatives, and chooses the units.
 
-        It clips controls and start to their limits, and smooths noise (see `is_noisy`). It sets `rows`, `run.guess` and `run.units`.
+        It clips controls and start to their limits, and sets `rows`, `run.guess` and `run.units`.
 
         Returns:
-            Whether the trajectory is a rollout.
+            Whether the trajectory is a rollout, as the guess is replaced by one where there are no controls.
         """
         e, expanded = self.evaluator, None
         e.xs[:], e.us[:] = run.trajectory
         if self._problem.start == "fixed":
             e.xs[0] = run.x0
-        if is_noisy(e.xs):
-            e.xs[:], e.us[:] = smoothed(e.state, e.xs, e.us)
         if e.nc:  # limits of controls are found where rows are known
             e.expand(self.x0(run))
             expanded = e.xs.copy(), e.us.copy()
@@ -150,8 +147,10 @@ class Workspace:
         self.judge(run)
 
     def sizes_are_wild(self, run: SQPProgress) -> bool:
-        """Whether tolerances mean nothing at the trajectory, as units of a wild guess; then it takes those from here."""
-        if run.units.cost <= WILD * (abs(run.cost) + whole_cost(self.evaluator)):
+        """Whether units of a wild guess make all tolerances meaningless; then it takes those of the trajectory."""
+        e, most = self.evaluator, self.options.feasibility
+        held = max(run.largest_violation, e.largest_gap) <= most  # whatever the units are
+        if held or run.units.cost <= WILD * (abs(run.cost) + whole_cost(e)):
             return False
         self.relate(run, self.units())
         run.attempts.units = run.units

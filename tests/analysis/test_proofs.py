@@ -85,7 +85,7 @@ class Pushed(Mass):
 def test_dynamics_with_a_kink_are_not_linear(model: type[ActionModelRungeKutta], seed: int) -> None:
     state = StateVector(2)
     rows = ConstraintStack(state).add("motor", ResidualModelControl(state), lower=-2.0, upper=2.0)
-    last = ConstraintStack(state).add("end", ResidualModelState(state, [9.0, 0.0]), equals=0.0)
+    last = ConstraintStack(state).add("end", ResidualModelState(state, [8.0, 0.0]), equals=0.0)
     knot = model(1, rows, dt=0.1, goal=np.zeros(2), weight=0.0, effort=1.0)
     problem = ShootingProblem([0.5, 0.0], [knot] * 20, ActionModelTerminal(CostStack(state), constraints=last))
     xs = np.tile([0.5, 0.1], (21, 1))

@@ -8,7 +8,6 @@ import pytest
 from trajopt import problems
 from trajopt.solution import Solution
 from trajopt.solvers import SolverFDDP, SolverSQP, SQPOptions
-from trajopt.solvers.sqp.guess import is_noisy
 from trajopt.types import Reals
 
 LINEAR = 'SQPOptions(steps="linear") closes gaps knot by knot'
@@ -22,19 +21,6 @@ def bent(name: str, size: float, seed: int) -> tuple[problems.ProblemCase, Solut
     heights = size * np.random.default_rng(seed).standard_normal((3, state.ndx))
     waves = sum(h * np.sin((i + 1) * t) for i, h in enumerate(heights))
     return case, solution, np.stack([state.integrate(x, dx) for x, dx in zip(solution.xs, waves)])
-
-
-def test_is_noisy_separates_noise_from_jumps() -> None:
-    rng, t = np.random.default_rng(0), np.linspace(0.0, 3.0, 60)[:, None]
-    motion = np.hstack([np.sin(t), np.cos(t)])
-    assert is_noisy(motion + 0.5 * rng.standard_normal(motion.shape))
-    assert not is_noisy(motion)
-    for knots in ([30], [20, 40]):
-        jumps = motion.copy()
-        for knot in knots:
-            jumps[knot:] += 20.0
-        assert not is_noisy(jumps)
-    assert not is_noisy(np.zeros((5, 2)))
 
 
 @pytest.mark.parametrize("steps", ["policy", "linear"])

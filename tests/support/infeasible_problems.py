@@ -38,7 +38,7 @@ class Infeasible:
         feasible: Neighbouring values with one, which is found from the guess.
         rows: Constraints that contradict one another.
         iterations: Within which INFEASIBLE is said.
-        proved: Whether it is proved, by linear rows and dynamics or by the equations of a knot.
+        proved: Values for which it is proved: by linear rows and dynamics, the equations of a knot, or boxes of states.
         hard: Further values: a solution is not found, attempts end differently, or too few of them end in time.
     """
 
@@ -47,7 +47,7 @@ class Infeasible:
     feasible: tuple[float, ...]
     rows: tuple[str, ...]
     iterations: int
-    proved: bool = False
+    proved: tuple[float, ...] = ()
     hard: tuple[float, ...] = ()
 
 
@@ -76,7 +76,7 @@ class Bicycle(ActionModelRungeKutta):
         return SX(ca.vertcat(u[0] * ca.cos(x[2]), u[0] * ca.sin(x[2]), u[0] * ca.tan(u[1]) / 2.5))
 
 
-@kind((3.6, 4.2), (5.0, 6.0, 7.0), ("cars", "goal"), 20, proved=True, hard=(4.6,))
+@kind((3.6, 4.2), (5.0, 6.0, 7.0), ("cars", "goal"), 20, proved=(3.6, 4.2), hard=(4.6,))
 def bay(gap: float) -> tuple[ShootingProblem, Guess]:
     """Parallel parking of a car of 4.4 m, three circles of 0.95 m, between two others; `gap` metres between these."""
     state, T = StateVector(3, names=["x", "y", "heading"], units=["m", "m", "rad"]), 50
@@ -97,7 +97,7 @@ def bay(gap: float) -> tuple[ShootingProblem, Guess]:
     return problem, line(start, goal, T, np.array([-0.3, 0.0]))
 
 
-@kind((0.05,), (0.15, 0.2), ("goal",), 130, hard=(0.08,))
+@kind((0.05,), (0.15, 0.2), ("goal",), 60, proved=(0.05,), hard=(0.08,))
 def lane(dt: float) -> tuple[ShootingProblem, Guess]:
     """The ready problem `parking` with 20 knots of `dt`: it turns by pi/2, drives 1.5 m, and turns back."""
     case = parking.build(T=20, dt=dt)
@@ -149,7 +149,7 @@ def mass(x0: Reals, T: int, dt: float, most: float, end: dict[str, Reals], **bou
     return ShootingProblem(x0, [model] * T, ActionModelTerminal(CostStack(state), constraints=last))
 
 
-@kind((20.0, 24.5), (25.5, 30.0), ("motor", "path", "x0"), 12, proved=True)
+@kind((20.0, 24.5), (25.5, 30.0), ("motor", "path", "x0"), 12, proved=(20.0, 24.5))
 def brakes(wall: float) -> tuple[ShootingProblem, Guess]:
     """A car at 20 m/s stops before a wall, with at most 8 m/s²: within 25 m."""
     stop = {"lower": np.array([-INF, 0.0]), "upper": np.array([wall, 0.0])}
@@ -163,7 +163,7 @@ class Dragged(Mass):
         return SX(ca.vertcat(x[1], u - 0.01 * x[1] * ca.sqrt(x[1] ** 2 + 0.01)))
 
 
-@kind((15.0, 19.5), (21.5, 25.0), ("path",), 115)
+@kind((15.0, 19.5), (21.5, 25.0), ("path",), 115, proved=(15.0,))
 def brakes_with_drag(wall: float) -> tuple[ShootingProblem, Guess]:
     """A car at 20 m/s stops before a wall, with at most 8 m/s² and air drag: within 20.3 m."""
     state = StateVector(2, names=["x", "v"], units=["m", "m/s"])
@@ -175,7 +175,7 @@ def brakes_with_drag(wall: float) -> tuple[ShootingProblem, Guess]:
     return ShootingProblem([0.0, 20.0], [model] * 40, end), ()
 
 
-@kind((1.5, 1.05), (0.95, 0.5), ("motor", "path", "x0"), 12, proved=True)
+@kind((1.5, 1.05), (0.95, 0.5), ("motor", "path", "x0"), 12, proved=(1.5, 1.05))
 def start_outside(x: float) -> tuple[ShootingProblem, Guess]:
     """A mass that starts at x, at rest, must be left of 1 m at each knot; 0.1 s bring it at most 0.01 m away."""
     nothing = {"lower": np.array([0.0, 0.0]), "upper": np.array([0.0, 0.0])}
@@ -195,7 +195,7 @@ def corridor(radius: float) -> tuple[ShootingProblem, Guess]:
     return ShootingProblem(start, [model] * T, ends_at(state, goal)), line(start, goal, T, np.array([1.0, 0.0]))
 
 
-@kind((1.2, 2.0), (0.9, 0.3), ("disk", "east"), 145)
+@kind((1.2, 2.0), (0.9, 0.3), ("disk",), 60, proved=(1.2, 2.0))
 def two_rows(east: float) -> tuple[ShootingProblem, Guess]:
     """From a knot on a car must stay within a disk of 1 m, and in the east."""
     state, T = StateVector(3, names=["x", "y", "heading"], units=["m", "m", "rad"]), 20
@@ -208,7 +208,7 @@ def two_rows(east: float) -> tuple[ShootingProblem, Guess]:
     return problem, ()
 
 
-@kind((2.0, 1.0), (0.15, 0.05), ("path",), 12, proved=True)
+@kind((2.0, 1.0), (0.15, 0.05), ("path",), 12, proved=(2.0, 1.0))
 def two_knots(jump: float) -> tuple[ShootingProblem, Guess]:
     """A mass must be within 0 at a knot, and beyond a jump at the next one; its speed is at most 2 m/s."""
     nothing = {"lower": np.array([-INF, -INF]), "upper": np.array([INF, 2.0])}
@@ -218,7 +218,7 @@ def two_knots(jump: float) -> tuple[ShootingProblem, Guess]:
     return problem, ()
 
 
-@kind((0.5, 0.9), (1.0, 1.5), ("path", "end"), 12, proved=True)
+@kind((0.5, 0.9), (1.0, 1.5), ("path", "end"), 12, proved=(0.5, 0.9))
 def end_beyond(wall: float) -> tuple[ShootingProblem, Guess]:
     """A mass ends at rest at 1 m, left of a wall."""
     rest = {"lower": np.array([1.0, 0.0]), "upper": np.array([1.0, 0.0])}
@@ -241,7 +241,7 @@ class Cart(DifferentialActionModelSymbolic):
         return u
 
 
-@kind((1.0, 1.9), (2.05, 3.0), ("end", "motor"), 115)
+@kind((1.0, 1.9), (2.05, 3.0), ("end",), 115, proved=(1.0,))
 def little_time(longest: float) -> tuple[ShootingProblem, Guess]:
     """A mass with 1 m/s² moves by 1 m, from rest to rest, in a time to be chosen: at least 2 s."""
     state, T = StateVector(2, names=["x", "v"], units=["m", "m/s"]), 20
@@ -275,7 +275,7 @@ def fuel(dry: float) -> tuple[ShootingProblem, Guess]:
     return problem, ()
 
 
-@kind((1.0, 0.6), (-0.1, -0.5), ("motor", "end", "start"), 12, proved=True)
+@kind((1.0, 0.6), (-0.1, -0.5), ("motor", "end", "start"), 12, proved=(1.0, 0.6))
 def start_too_late(least: float) -> tuple[ShootingProblem, Guess]:
     """A mass with 1 m/s² chooses where it starts, at least at `least`, and is at 0, at rest, after 1 s."""
     state, T = StateVector(2, names=["x", "v"]), 20

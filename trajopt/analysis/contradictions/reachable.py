@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -49,6 +49,7 @@ class _Reach:
 
         state, self._problem, self._hard = problem.state, problem, hard
         self._at = np.array([state.difference(state.zero(), x) for x in at[0]]), at[1]
+        self._from = "x0" if problem.start == "fixed" else "the bounds of the start"
         self._kinds: dict[int, Kind] = {t: kind for kind in problem.kinds for t in kind.knots}
         self._flat = state.nx == state.ndx and not state.curved_directions.any()
         self._box = _of_start(problem) if self._flat or problem.start == "fixed" else []
@@ -66,7 +67,7 @@ class _Reach:
             if sentence := self._cut(t):
                 return [sentence]
             model = self._kinds[t].model
-            p = problem.table.values[t, : model.layout.size]
+            p = self._parameters(t)
             here = self._box
             if t < T:
                 u = self._controls(t)[: model.nu]
@@ -91,11 +92,11 @@ class _Reach:
         """Cuts the box by the bounds of single coordinates; returns a sentence if nothing is left."""
         if not self._flat:
             return ""
-        zero = self._problem.state.zero()
+        zero = self._problem.state.zero().tolist()
         for own, row, i, between in self._singles(t, "coordinates"):
             offset = float(own.values[t, row] - self._at[0][t, i])  # of the row from the coordinate x ⊖ zero
             value = Interval(self._box[i].low - zero[i] + offset, self._box[i].high - zero[i] + offset)
-            if sentence := _sentence(own, row, t, value):
+            if sentence := _sentence(own, row, t, value, self._from):
                 return sentence
             low, high = max(value.low, between.low - HELD), min(value.high, between.high + HELD)
             self._box[i] = Interval(low - offset + zero[i], high - offset + zero[i])
@@ -109,6 +110,16 @@ class _Reach:
             low, high = max(box[j].low, between.low - offset), min(box[j].high, between.high - offset)
             box[j] = Interval(low - HELD, high + HELD)
         return box
+
+    def _parameters(self, t: int) -> list[Any]:
+        """Parameters at a knot: numbers, and intervals of those that are unknown."""
+        layout = self._kinds[t].layout
+        values = self._problem.table.values[t, : layout.size].tolist()
+        for name, unknown in self._problem.unknowns.items():
+            for knots, *bounds in zip(unknown.knots, unknown.rows(unknown.lower), unknown.rows(unknown.upper)):
+                if name in layout.slices and (knots is None or t in knots):
+                    values[layout.slices[name]] = [Interval(*each) for each in np.transpose(bounds).tolist()]
+        return values
 
     def _singles(self, t: int, kind: str) -> list[tuple[ConstraintRows, int, int, Interval]]:
         """Enforced rows of a knot that are one of the coordinates or controls but for a constant, and their bounds."""
@@ -125,7 +136,7 @@ class _Reach:
             for kind, place in places_of(self._problem, own.name):
                 if t in kind.knots:
                     for row, value in enumerate(rows[place]):
-                        if own.enforced[t, row] and (sentence := _sentence(own, row, t, value)):
+                        if own.enforced[t, row] and (sentence := _sentence(own, row, t, value, self._from)):
                             return sentence
         return ""
 
@@ -140,19 +151,17 @@ def _of_start(problem: ShootingProblem) -> list[Interval]:
     return [Interval(low, high) for low, high in zip((zero + lower).tolist(), (zero + upper).tolist())]
 
 
-def _sentence(own: ConstraintRows, row: int, t: int, value: Interval) -> str:
-    """Sentence on a row that lies in an interval beyond its bounds; empty if it does not."""
+def _sentence(own: ConstraintRows, row: int, t: int, value: Interval, start: str) -> str:
+    """Sentence on a row that lies in an interval beyond its bounds, for all motions from a start; empty if not."""
     low, high = float(own.lower[t, row]), float(own.upper[t, row])
-    most = HELD * max(1.0, *(abs(each) for each in (low, high, value.low, value.high) if abs(each) < INF))
-    if not (value.low > high + most or value.high < low - most):
+    most = HELD * max(1.0, *(abs(each) for each in (low, high, *value.ends) if abs(each) < INF))
+    if value.low <= high + most and value.high >= low - most:
         return ""
-    unit = f" {own.units[row]}" if own.units[row] else ""
-    is_high = value.low > high
-    reached, bound = (
-        f"at {'least' if is_high else 'most'} {value.low if is_high else value.high:.4g}{unit}",
-        (f"{'<=' if is_high else '>='} {high if is_high else low:.4g}{unit}"),
-    )
+    name, unit = own.title(row), f" {own.units[row]}" if own.units[row] else ""
+    above = value.low > high
+    reached = f"at least {value.low:.4g}{unit}" if above else f"at most {value.high:.4g}{unit}"
+    bound = f"<= {high:.4g}{unit}" if above else f">= {low:.4g}{unit}"
     return (
-        f"constraints {own.title(row)} at knot {t} and x0: {EXCLUDE}, {own.title(row)} is {reached} there for all "
-        f"controls within their limits, and should be {bound}; widen it with problem.set_parameter, or give more time"
+        f"constraints {name} at knot {t} and {start}: {EXCLUDE}, {name} is {reached} there whatever the controls are "
+        f"within their limits, and should be {bound}; relax it or limits of controls and states, or start elsewhere"
     )

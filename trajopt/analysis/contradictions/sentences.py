@@ -45,7 +45,8 @@ def contradictions(solution: Solution, *, cures: bool = True) -> tuple[str, ...]
             sentences = _of_knots(solution, linear) or where_equations_hold(problem, linear)
             sentences = sentences or of_one_quantity(problem, linear)
             if not sentences and not problem.unknowns:  # which move, other than in these dynamics
-                sentences = along_dynamics(problem, linear, cures=cures) or within_reach(problem, linear.at, hard)
+                sentences = along_dynamics(problem, linear, cures=cures)
+            sentences = sentences or within_reach(problem, linear.at, hard)
     except TrajoptError:  # a black box fails on the trajectory, or next to it
         return ()
     return tuple(sentences[:MOST])
