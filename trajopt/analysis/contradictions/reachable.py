@@ -59,8 +59,8 @@ class _Reach:
         """The sentence on the first row that is not kept."""
         from trajopt.shooting import programs
 
-        problem, numbers, work, T = self._problem, Intervals(), 0, self._problem.T
-        nothing = np.zeros(problem.state.ndx)
+        problem, numbers, work = self._problem, Intervals(), 0
+        T, n = problem.T, problem.state.ndx
         for t in range(T + 1):
             if not any(math.isfinite(each.low) or math.isfinite(each.high) for each in self._box):
                 return []
@@ -70,9 +70,9 @@ class _Reach:
             p = self._parameters(t)
             here = self._box
             if t < T:
-                u = self._controls(t)[: model.nu]
-                program, gains = programs.step(model, problem.nc), np.zeros((model.nu, problem.state.ndx))
-                inputs = here, here, u, np.zeros(model.nu), gains, nothing, [1.0], p
+                u, m = self._controls(t)[: model.nu], model.nu
+                program = programs.step(model, problem.nc, clipped=1)  # as solvers have it
+                inputs = (here, here, u, np.zeros(m), np.zeros((m, n)), np.zeros(n), [1.0], p, m * [-INF], m * [INF])
             else:
                 program, inputs = programs.terminal_step(model, problem.nc), (here, here, p)
             work += program.work
