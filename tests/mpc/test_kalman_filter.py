@@ -166,7 +166,7 @@ def test_sensors_of_a_loop_may_miss_measurements() -> None:
     np.testing.assert_allclose(log.xs[-1], [1.0, 0.0], atol=0.05)
     np.testing.assert_allclose(log.estimates, log.xs[:-1], atol=1e-3)
     with pytest.raises(mpc.ClosedLoopError, match="measure: expected a vector of finite numbers"):
-        mpc.simulate(controller, None, [0.0, 0.0], 1.0, measure=lambda x: x + [0.0, np.nan])
+        mpc.simulate(controller, None, [0.0, 0.0], 1.0, measure=lambda x: np.array([x[0], np.nan]))
 
 
 def test_it_predicts_with_estimated_parameters_and_disturbance() -> None:

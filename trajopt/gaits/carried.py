@@ -30,8 +30,8 @@ def carried_postures(robot: Robot, schedule: ContactSchedule, posture: npt.Array
     other gaits share one posture.
 
     The turn of a gait that turns is the mean turn of the soles. For point feet, it is the rotation that fits their
-    positions best. The displacement is the mean over all feet. On terrain, the base also tilts with the plane that fits the footholds best,
-    and rises with their mean height.
+    positions best. The displacement is the mean over all feet. On terrain, the base also tilts with the plane that fits
+    the footholds best, and rises with their mean height.
 
     Args:
         robot: Robot with a floating base.

@@ -27,8 +27,9 @@ class KalmanFilter(Immutable):
     """Extended Kalman filter of the state x with covariance P in tangent coordinates.
 
     `predict(u)` moves both by a knot of the model, x⁺ = f(x, u) and P⁺ = Fx P Fxᵀ + Fu V Fuᵀ + Q; `update(y)` corrects
-    them by a measurement y = h(x), of which elements that are NaN were not measured. The filter is an estimator of `mpc.simulate(..., estimator=filter)`, which calls it
-    with time, measurement and last control, and resets it at the start.
+    them by a measurement y = h(x), of which elements that are NaN were not measured. The filter is an estimator of
+    `mpc.simulate(..., estimator=filter)`, which calls it with time, measurement and last control, and resets it at the
+    start.
 
     Args:
         model: Action model of one step from a measurement to the next, such as a knot with the controller's period.
@@ -71,8 +72,8 @@ class KalmanFilter(Immutable):
         if not isinstance(model, ActionModelAbstract):
             raise InvalidArgumentError(f"model: expected an action model, such as a knot, got {shown(model)}")
         own = {"noise": noise, "process": process, "control_noise": control_noise, "first": first}
-        own |= {"estimator": estimator}
-        self._given: tuple[Any, dict[str, Any]] = model, {**own, "measure": measure, "angles": angles}
+        more = {"measure": measure, "angles": angles, "estimator": estimator}
+        self._given: tuple[Any, dict[str, Any]] = model, {**own, **more}
         if measure is not None and not callable(measure):
             raise InvalidArgumentError(f"measure: expected a function of the state (nx,), got {shown(measure)}")
         self._problem = ShootingProblem(model.state.zero(), [model], ActionModelTerminal(CostStack(model.state)))

@@ -61,8 +61,8 @@ class Sensing:
         missing = np.isnan(y) & (self._estimator is not None)
         if y.ndim != 1 or y.shape != self._shape or not np.all(np.isfinite(y) | missing):
             raise InvalidArgumentError(
-                "measure: expected a vector of finite numbers, or with an estimator NaN for what was not measured, each "
-                f"time of the same size, got {shown(y)}"
+                "measure: expected a vector of finite numbers, or with an estimator NaN for what was not measured, "
+                f"each time of the same size, got {shown(y)}"
             )
         if self._estimator is None:
             return self._state.check(y, "measure: result without an estimator")
