@@ -7,8 +7,8 @@ A straight line between the configurations goes through a board. OMPL searches p
 the best becomes a spline, and `trajopt.retime` moves along it. The goal is the placement of the hand; inverse
 kinematics chooses the configuration.
 
-`plan.optimise()` hands the motion to SolverSQP, which keeps the duration, limits and distances, and has the least
-squares of accelerations.
+`plan.optimise()` hands the motion to SolverSQP, which keeps limits and distances, and has the least squares of
+accelerations in a time that is one step longer.
 
 Look at: the hand goes around the edge of the board, and joints are at limits all the time, until it is optimised.
 Expected duration: 1.2161 s.

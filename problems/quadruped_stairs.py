@@ -51,9 +51,9 @@ class Climb:
 
 ROBOTS = {
     "go2": Climb(rise=0.1, depth=0.28, foot=0.0235, ahead=0.09, strides=1, more=1, step_knots=30, support_knots=6,
-                 clearance=0.02, cost=2611.902086),
+                 clearance=0.02, cost=2608.471948),
     "b1": Climb(rise=0.2, depth=0.35, foot=0.04, ahead=0.0875, strides=2, more=3, step_knots=26, support_knots=4,
-                clearance=0.03, cost=5002.891303, knee=1.4),
+                clearance=0.03, cost=5000.681747, knee=1.4),
 }  # fmt: skip
 
 

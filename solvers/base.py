@@ -180,9 +180,10 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
             us: Controls (T, nu); by default those that hold the states of `xs` at rest (quasi-static).
             is_feasible: Whether `xs` is the rollout of `us` from x0, without gaps.
             multipliers: `solution.multipliers` of an earlier solution, as a warm start of SolverSQP with one start.
-            starts: Number of guesses from which to solve; the best solution is returned, and its `optima` lists those
-                that were reached. SolverDDP and SolverFDDP stop guesses that promise no lower cost. Besides the passed
-                guess: a way around circles of the plane, rollouts of its controls and of none, x0 at rest, random [-].
+            starts: Number of guesses from which to solve; the best solution is returned, its `optima` lists those that
+                were reached. SolverDDP and SolverFDDP stop guesses that promise no lower cost. After the passed guess:
+                a way around circles of the plane, rollouts of its controls and of none, x0 at rest, random ones, with
+                unknown parameters from all over their bounds [-].
             seed: Seed of the random guesses.
 
         Returns:
@@ -206,9 +207,7 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
                 return self._solve(xs, us, is_feasible, multipliers)
             from trajopt.solvers.batch.portfolio import solve_from
 
-            pair = (xs.xs, xs.us if us is None else us) if isinstance(xs, Solution) else (xs, us)
-            states, controls, _ = self._guess(pair[0], pair[1], is_feasible)
-            return solve_from(self, states, controls, starts, seed)
+            return solve_from(self, xs, us, is_feasible, starts=starts, seed=seed)
 
     @contextlib.contextmanager
     def _in_use(self, method: str) -> Iterator[None]:

@@ -198,6 +198,7 @@ def check_items(argument: str, value: Any, what: str, *, cure: str = "") -> tupl
     try:
         if not isinstance(value, (str, bytes)):
             return tuple(value)
+        cure = cure or f"write [{shown(value)}]"
     except TypeError:
         pass
     raise InvalidArgumentError(f"{argument}: expected a list of {what}, got {shown(value)}{_tail(cure)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 SPREADS = (0.3, 1.0)
 """Sizes of random guesses, in turns: states in tangent space [-]."""
+FAR = 10.0
+"""Largest ratio of a positive unknown of a start and its first value: bounds may be wide [-]."""
 MANY = 64
 """Number of starts from which on lanes are faster than one start after the other: an iteration of few lanes takes ten
 times as long as that of one solve, and the slowest start has many."""
@@ -52,6 +55,31 @@ def guesses(problem: ShootingProblem, xs: Reals, us: Reals, starts: int, seed: i
         states = np.array([state.integrate(x, step * direction) for x, step in zip(xs, steps)])
         found.append(_held(problem, states) or (states, us))
     return np.array([pair[0] for pair in found[:starts]]), np.array([pair[1] for pair in found[:starts]])
+
+
+def unknowns_of(problem: ShootingProblem, known: Mapping[str, Reals], starts: int, seed: int) -> dict[str, Reals]:
+    """First values of unknown parameters by name, for each start at each knot that has them, (starts, n, *shape).
+
+    The first start has the known values θ, by default those of the problem. The others draw from equal parts of the
+    range between the bounds, a part each. If the lower bound is positive, these are parts of logarithms, and the range
+    is from θ / 10 to 10 θ at most; else a bound that is missing is 1 or |θ| away from θ, whichever is more.
+    """
+    freed = problem.freed()
+    if freed is None:
+        return {}
+    theta, rng, parts = freed.flat(known), np.random.default_rng([seed, 1]), starts - 1
+    lower, upper = (np.concatenate(each) for each in zip(*(unknown.bounds for unknown in freed.unknowns.values())))
+    reach, positive = np.maximum(1.0, np.abs(theta)), lower > 0.0
+    low = np.where(positive, np.maximum(lower, theta / FAR), np.where(np.isfinite(lower), lower, theta - reach))
+    high = np.where(positive, np.minimum(upper, theta * FAR), np.where(np.isfinite(upper), upper, theta + reach))
+    drawn = [_between(*pair, (rng.permutation(parts) + rng.random(parts)) / parts) for pair in zip(low, high)]
+    values = [freed.parameters_at(freed.flat(freed.shaped(row))) for row in (theta, *np.transpose(drawn))]
+    return {name: np.array([each[name] for each in values]) for name in freed.unknowns}
+
+
+def _between(low: float, high: float, shares: Reals) -> Reals:
+    """Numbers at shares (n,) of the way between two, of that between their logarithms if they are positive."""
+    return low * (high / low) ** shares if low > 0.0 else low + shares * (high - low)
 
 
 def _rolled(problem: ShootingProblem, us: Reals) -> tuple[Reals, Reals] | None:
@@ -126,19 +154,26 @@ def _optima(costs: Reals) -> tuple[tuple[float, int], ...]:
     return tuple((cost, count) for cost, count in found)
 
 
-def solve_from(solver: SolverAbstract[Any], xs: Reals, us: Reals, starts: int, seed: int) -> Solution:
+def solve_from(
+    solver: SolverAbstract[Any], xs: Any, us: Any, is_feasible: bool = False, *, starts: int, seed: int
+) -> Solution:
     """Solves a solver's problem from several guesses, see `SolverAbstract.solve`."""
     from trajopt.solvers.batch.race import can_race, race
     from trajopt.solvers.batch.results import BatchResults
     from trajopt.solvers.batch.rows import BatchRows
     from trajopt.solvers.batch.solve import solve_rows
 
-    states, controls = guesses(solver.problem, xs, us, starts, seed)
+    known = xs.unknowns if isinstance(xs, Solution) else {}
+    if isinstance(xs, Solution):
+        xs, us = xs.xs, xs.us if us is None else us
+    states, controls, _ = solver._guess(xs, us, is_feasible)
+    states, controls = guesses(solver.problem, states, controls, starts, seed)
     if starts < MANY and can_race(solver):
         results, rows = BatchResults(solver.problem, starts), BatchRows(solver.problem, None, None, states, controls)
         race(solver, states, controls, results)
         return best_of(results.batch(rows, type(solver).__name__, solver.problem.parameter_values()))
     x0 = np.tile(solver.problem.x0, (starts, 1))
     lanes = starts >= MANY
-    solutions = solve_rows(solver, x0, None, states, controls, time_limit=None, progress=False, lanes=lanes)
+    parameters = unknowns_of(solver.problem, known, starts, seed)
+    solutions = solve_rows(solver, x0, parameters, states, controls, time_limit=None, progress=False, lanes=lanes)
     return best_of(solutions)

@@ -95,7 +95,7 @@ def test_exit_codes(scene: Path) -> None:
     for words, message in (
         (("--to", "0,0,0", "--scene", scene), "link_2 and ball at least"),
         (("--to", "a,b,c"), "--to: expected numbers such as 0,0.5,-1.2, got 'a,b,c'"),
-        (("--to", GOAL, "--scene", "none.yaml"), "cannot be read"),
+        (("--to", GOAL, "--scene", "none.yaml"), "--scene: expected an existing file, got 'none.yaml'"),
         (("--to", GOAL, "--fixed", "elbow"), "elbow"),
     ):
         result = run(*words)

@@ -123,3 +123,9 @@ def test_refused(
 ) -> None:
     with pytest.raises(kind, match=match):
         call(stance, trot)
+
+
+def test_a_posture_is_no_name(trot: gaits.ContactSchedule) -> None:
+    for name in ("x0", "posture"):
+        with pytest.raises(InvalidArgumentError, match=rf"{name}: expected numbers, got 'standing'; pass robot.config"):
+            gaits.gait_problem(ROBOT, trot, **{name: "standing"})  # type: ignore[arg-type]

@@ -175,6 +175,10 @@ def test_what_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match=r"surfaces\[0\]: expected a box along the axes of the world"):
         gaits.Terrain(turned)
     flat, placed = trot_on(STAIRS)
+    with pytest.raises(
+        InvalidArgumentError, match=r"terrain: expected a Terrain, got Plane.*write gaits.Terrain\(.*\)"
+    ):
+        flat.on(Plane((0.0, 0.0, 1.0, 0.0)))  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match="terrain: expected 'lf_foot' of the schedule's start on the ground"):
         flat.on(gaits.Terrain(Plane((0, 0, 1, -0.5))))
     with pytest.raises(InvalidArgumentError, match="foothold: expected ground without a step within 0.2 m near"):

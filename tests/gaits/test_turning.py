@@ -61,6 +61,23 @@ def test_straight_gaits_do_not_turn(gait: str) -> None:
     assert not turns(gaits.biped_walk(stance_of("talos_legs")))
 
 
+@pytest.mark.parametrize("heading", [0.0, 0.5])
+@pytest.mark.parametrize("gait", ["walk", "trot", "pace", "bound"])
+def test_terrain_does_not_turn_the_base_of_a_straight_gait(gait: str, heading: float) -> None:
+    """Feet of a walk are up to a step ahead of others; on stairs they also move away from edges, a diagonal apart."""
+    stance = stance_of("go2")
+    height = min(foot.position[2] for foot in stance.feet.values())
+    on = {"step_length": 0.14, "step_height": 0.07, "cycles": 3, "heading": heading}
+    straight = getattr(gaits, f"quadruped_{gait}")(stance, **on)
+    level = straight.on(gaits.Terrain(Plane((0.0, 0.0, 1.0, 0.02 - height))))
+    carried = gaits.carried_postures(robot_of("go2"), level)
+    np.testing.assert_allclose(carried[:, 3:7], np.tile(carried[0, 3:7], (len(carried), 1)), atol=1e-9)
+    stairs = straight.on(gaits.Terrain.stairs(3, rise=0.08, depth=0.28, start=0.45))
+    assert not turns(stairs)
+    base = gaits.carried_postures(robot_of("go2"), stairs)
+    assert np.abs([yaw_of(x) for x in base]).max() < np.radians(2.0)  # of the lean; 7.5 degrees with that of the feet
+
+
 def test_one_cycle_turns() -> None:
     for name, make in (("go2", gaits.quadruped_trot), ("go2", gaits.quadruped_walk), ("talos_legs", gaits.biped_walk)):
         assert turns(make(stance_of(name), step_length=0.1, turn=-0.1))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import trajopt
+from tests.mpc import slider
 from tests.support.noisy_pole import NOISY, own_pole
 from trajopt import mpc, planar
 from trajopt.errors import ImmutableError, InvalidArgumentError
@@ -117,3 +118,83 @@ def test_a_copy_goes_on_alone() -> None:
     assert not np.array_equal(other.x, own.x)
     with pytest.raises(ImmutableError, match="no such attribute; did you mean"):
         own.predict_ = 1  # type: ignore[attr-defined]
+
+
+def test_what_is_nan_was_not_measured() -> None:
+    knot, rng = linear_knot(), np.random.default_rng(0)
+    C, first = rng.normal(size=(3, knot.state.nx)), {"process": 0.1, "first": 1.0}
+    own = mpc.KalmanFilter(knot, noise=[0.1, 0.2, 0.3], measure=lambda x: C @ x, **first)
+    other = mpc.KalmanFilter(knot, noise=[0.1, 0.3], measure=lambda x: C[[0, 2]] @ x, **first)
+    for _ in range(5):
+        u, y = rng.normal(size=knot.nu), rng.normal(size=3)
+        np.testing.assert_allclose(own(0.0, [y[0], np.nan, y[2]], u), other(0.0, y[[0, 2]], u), rtol=1e-7)
+        np.testing.assert_allclose(own.P, other.P, rtol=1e-6, atol=1e-8)
+    x, P = own.predict(np.zeros(knot.nu)), own.P
+    np.testing.assert_array_equal(own.update(np.full(3, np.nan)), x)
+    np.testing.assert_allclose(own.P, P, rtol=1e-12)
+
+
+def test_a_part_of_a_state_was_not_measured() -> None:
+    """Of a robot whose base has a rotation: without it, its joints are corrected, and the base stays."""
+    robot = trajopt.load_robot("small-quadruped")
+    state = trajopt.StateMultibody(robot)
+    costs = trajopt.CostStack(state)
+    free = trajopt.DifferentialActionModelFreeInvDynamics(state, trajopt.ActuationModelFloatingBase(state), costs)
+    own = mpc.KalmanFilter(trajopt.IntegratedActionModelEuler(free, dt=0.01), noise=0.1, first=0.2)
+    own.reset(state.at_rest(robot.configurations["standing"]))
+    before = own.x
+    seen = state.integrate(before, np.full(state.ndx, 0.1))
+    seen[[3, 4, 5, 6, 8]] = np.nan
+    change = state.difference(before, own.update(seen))
+    there = np.ones(state.ndx, dtype=bool)
+    there[[0, 1, 2, 3, 4, 5, 7]] = False
+    np.testing.assert_array_equal(change[~there], 0.0)
+    np.testing.assert_allclose(change[there], 0.1 * 0.2**2 / (0.2**2 + 0.1**2), rtol=1e-9)
+    np.testing.assert_allclose(np.diag(own.P)[~there], 0.2**2)
+
+
+def test_sensors_of_a_loop_may_miss_measurements() -> None:
+    """An encoder that answers every third time; without an estimator there is no state."""
+    controller, times = slider.controller(), iter(range(1000))
+
+    def encoder(x: Reals) -> Reals:
+        return np.array([x[0] if next(times) % 3 == 0 else np.nan])
+
+    own = mpc.KalmanFilter(slider.knot(), noise=1e-3, measure=lambda x: x[:1], process=[1e-4, 1e-2], first=1e-3)
+    log = mpc.simulate(controller, None, [0.0, 0.0], 3.0, measure=encoder, estimator=own)
+    assert np.isnan(log.measured[:, 0]).sum() == 20
+    np.testing.assert_allclose(log.xs[-1], [1.0, 0.0], atol=0.05)
+    np.testing.assert_allclose(log.estimates, log.xs[:-1], atol=1e-3)
+    with pytest.raises(mpc.ClosedLoopError, match="measure: expected a vector of finite numbers"):
+        mpc.simulate(controller, None, [0.0, 0.0], 1.0, measure=lambda x: np.array([x[0], np.nan]))
+
+
+def test_it_predicts_with_estimated_parameters_and_disturbance() -> None:
+    controller = slider.controller(estimate={"mass": 0.5}, offset_free=True)
+    known = controller.estimator
+    assert known is not None
+    own = mpc.KalmanFilter(slider.knot(), noise=0.1, estimator=known)
+    alone = mpc.KalmanFilter(slider.knot(), noise=0.1)
+    controller.problem.set_parameter("mass", 2.0)  # as the estimator does
+    known.disturbance = np.array([0.3])
+    x = np.array([0.2, 0.5])
+    for each, expected in ((own, slider.moved(x, [1.3], 0.1, mass=2.0)), (alone, slider.moved(x, [1.0], 0.1))):
+        each.reset(x)
+        np.testing.assert_allclose(each.predict([1.0]), expected, rtol=1e-12)
+    with pytest.raises(InvalidArgumentError, match="model: expected the controller's dynamics, .* no parameter mass"):
+        mpc.KalmanFilter(linear_knot(), noise=0.1, estimator=known)
+    with pytest.raises(InvalidArgumentError, match=r"estimator: expected an Estimator, .* controller.estimator"):
+        mpc.KalmanFilter(slider.knot(), noise=0.1, estimator=controller)  # type: ignore[arg-type]
+
+
+def test_a_filter_that_knows_a_learned_push_does_not_lag() -> None:
+    """A constant force of 0.5 N, of which the model knows nothing; an encoder tells the position alone."""
+    off = list[Reals]()
+    for knows in (False, True):
+        controller = slider.controller(offset_free=True)
+        known, sensors = controller.estimator if knows else None, {"measure": lambda x: x[:1]}
+        own = mpc.KalmanFilter(slider.knot(), noise=1e-3, process=[1e-4, 1e-2], first=1e-3, estimator=known, **sensors)
+        loop = {"estimator": own, "disturbance": lambda t, x: [0.0, 0.5], **sensors}
+        log = mpc.simulate(controller, None, [0.0, 0.0], 8.0, **loop)
+        off.append(np.abs(log.estimates - log.xs[:-1])[40:].max(axis=0))
+    assert off[1][1] < 0.2 * off[0][1]

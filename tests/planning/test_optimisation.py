@@ -40,7 +40,7 @@ def test_the_motion_keeps_its_ends_its_duration_and_all_limits() -> None:
     solution, motion = optimised(), around().motion
     assert solution.converged
     assert motion is not None
-    assert solution.times[-1] == pytest.approx(motion.duration)
+    assert solution.times[-1] == pytest.approx(motion.duration + solution.times[1])
     assert solution.times[1] <= DT
     np.testing.assert_allclose(solution.xs[[0, -1]], [[*START, 0, 0, 0], [*GOAL, 0, 0, 0]], atol=1e-8)
     velocities = np.diff(solution.xs[:, :3], axis=0) / solution.times[1]
@@ -94,3 +94,19 @@ def test_wrong_calls() -> None:
     none = dataclasses.replace(around(), motion=None, status=PlanStatus.NO_PATH)
     with pytest.raises(UnsupportedOperationError, match="no motion"):
         none.optimise()
+
+
+@pytest.mark.parametrize("dt", [0.02, 0.05])
+@pytest.mark.parametrize("limits", [{"velocity": 1.0}, {"velocity": 5.0}], ids=["cruises", "turns round"])
+def test_a_motion_at_its_limits_all_the_time_can_be_optimised(limits: dict[str, float], dt: float) -> None:
+    """One joint turns with the largest acceleration, then brakes: no constant accelerations in steps are as fast."""
+    goal = START + np.array([0.7, 0.0, 0.0])
+    found = plan(arm(), START, goal, acceleration=4.0, **limits)
+    solution = found.optimise(dt)
+    assert found.motion is not None
+    assert solution.converged, solution.explain()
+    assert max(float(rows.max()) for rows in solution.violations().values()) < 1e-6
+    assert solution.times[-1] <= found.motion.duration + dt
+    np.testing.assert_allclose(solution.xs[-1], [*goal, 0, 0, 0], atol=1e-8)
+    assert np.abs(solution.us).max() <= 4.0 + 1e-6
+    assert np.abs(solution.xs[:, 3:]).max() <= limits["velocity"] + 1e-6

@@ -228,7 +228,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"acceleration": None}, r"acceleration, torque: expected a finite limit.* pass acceleration="),
     ({"paths": 0}, "paths"),
     ({"time_limit": 0.0}, "time_limit"),
-    ({"scene": trajopt.Sphere(0.1)}, "scene: expected a Scene"),
+    ({"goal": np.eye(4)}, r"goal: expected shape \(3,\), got \(4, 4\).* pass frame=... with a placement"),
+    ({"scene": [trajopt.Sphere(0.1)]}, r"scene: expected a Scene, got .*write trajopt.Scene\({.ball.: obstacle}\)"),
 ]
 
 

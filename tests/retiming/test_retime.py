@@ -195,11 +195,19 @@ def test_no_times_give_no_rows() -> None:
     assert [each.shape for each in retimed(acceleration=8.0).at([])] == [(0, 6)] * 3
 
 
+@pytest.mark.parametrize("method", ["at", "torques", "parts"])
+def test_a_time_that_is_no_number_is_refused(method: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"times: expected times \[s\] without NaN"):
+        getattr(retimed(acceleration=8.0), method)([0.1, np.nan])
+
+
 def test_errors_of_paths_and_robots() -> None:
     with pytest.raises(InvalidArgumentError, match="equal rows 1 and 2"):
         JointPath([[0.0], [1.0], [1.0]])
     with pytest.raises(InvalidArgumentError, match="n >= 2, got shape"):
         JointPath([[0.0]])
+    with pytest.raises(InvalidArgumentError, match=r"waypoints: expected finite numbers, got nan at index \(1, 0\)"):
+        JointPath([[0.0], [np.nan]])
     with pytest.raises(InvalidArgumentError, match=r"configurations \(n, 6\) of ur5, got shape \(2, 3\)"):
         retime(arm(), np.eye(3)[:2])
     with pytest.raises(InvalidArgumentError, match="expected a fixed base and joints with one coordinate each"):

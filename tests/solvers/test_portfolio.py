@@ -8,18 +8,38 @@ from typing import Any
 
 import numpy as np
 import pytest
+from casadi import SX
 
+import trajopt
 from tests.support.hard_problems import slot
 from trajopt import Solution, SolutionLibrary, problems
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.solvers import DDPOptions, SolverDDP, SolverFDDP, SolverSQP, SQPOptions
-from trajopt.solvers.batch.portfolio import best_of, guesses
+from trajopt.solvers.batch.portfolio import best_of, guesses, unknowns_of
 from trajopt.solvers.batch.race import FIRST, Racer, race
 from trajopt.solvers.batch.results import BatchResults
 
 
 def pendulum(T: int = 40) -> Any:
     return problems.load("pendulum", T=T).problem
+
+
+class Spring(trajopt.DifferentialActionModelSymbolic):
+    """A mass of 1 kg at 1 m on a spring of unknown stiffness [N/m], which is to be at rest at -1 m after 1 s."""
+
+    def __init__(self) -> None:
+        state = trajopt.StateVector(2)
+        super().__init__(state, 1, trajopt.CostStack(state).add("force", trajopt.ResidualModelControl(state), 1.0))
+        self.stiffness = self.parameter("stiffness", 64.0, unit="N/m")
+
+    def acceleration(self, x: SX, u: SX) -> SX:
+        return u - self.stiffness * x[0]
+
+
+def spring() -> trajopt.ShootingProblem:
+    state = trajopt.StateVector(2)
+    end = trajopt.CostStack(state).add("goal", trajopt.ResidualModelState(state, [-1.0, 0.0]), 1e3)
+    return trajopt.ShootingProblem([1.0, 0.0], [trajopt.IntegratedActionModelRK4(Spring(), dt=0.02)] * 50, end)
 
 
 def starts(n: int) -> Any:
@@ -188,6 +208,40 @@ def test_guesses_differ_and_the_first_is_the_one_that_was_passed() -> None:
     other, _ = guesses(problem, xs, us, 7, seed=1)
     np.testing.assert_array_equal(again, states)
     assert np.any(other[4:] != states[4:])
+
+
+@pytest.mark.parametrize("kind", [SolverFDDP, SolverSQP])
+def test_starts_have_other_values_of_unknowns(kind: Any) -> None:
+    """Half a period of 1 s needs no force; a stiffer spring ends at its bound, whatever the guess of the motion is."""
+    problem = spring()
+    problem.free("stiffness", 0.25, 75.0)
+    solver = kind(problem)
+    assert solver.solve().unknowns["stiffness"] == 75.0
+    best = solver.solve(starts=4)
+    assert best.unknowns["stiffness"] == pytest.approx(np.pi**2, rel=1e-5)
+    assert best.cost < 1e-9
+    assert problem.get_parameter("stiffness", "running") == 64.0
+    again = solver.solve(best, starts=2)  # begins with the unknowns of the solution
+    assert again.unknowns["stiffness"] == pytest.approx(best.unknowns["stiffness"], rel=1e-6)
+
+
+def test_first_values_of_unknowns_are_spread_over_their_bounds() -> None:
+    problem = spring()
+    phases = [range(20), range(20, 50)]
+    problem.free("dt", 1e-3, 1.0, knots=phases, total=2.0)
+    problem.free("stiffness", 1.0, 1e6, guess=10.0)
+    problem.free("goal.reference", [-np.inf, -3.0], [np.inf, -1.0], guess=[-1.0, -2.0])
+    values = unknowns_of(problem, {}, 9, seed=0)
+    stiffness, times, goals = values["stiffness"][:, 0], values["dt"], values["goal.reference"][:, 0]
+    assert stiffness[0] == 10.0
+    assert stiffness.max() < 100.0  # bounds may be wide
+    assert np.all(np.diff(np.sort(np.log10(stiffness[1:]) // 0.25)) == 1.0)  # one in each part
+    np.testing.assert_allclose(times.sum(axis=1), 2.0)
+    assert not any(np.ptp(times[:, phase], axis=1).any() for phase in phases)
+    assert len(np.unique(times[:, 0])) > 4
+    np.testing.assert_array_equal(goals[0], [-1.0, -2.0])
+    assert np.all((goals >= [-2.0, -3.0]) & (goals <= [0.0, -1.0]))
+    assert np.all(np.ptp(goals, axis=0) > 1.0)
 
 
 def test_starts_are_checked() -> None:

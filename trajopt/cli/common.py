@@ -160,6 +160,17 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
 
 
+def check_input(argument: str, path: Path) -> Path:
+    """Returns the path of a file that a command is to read.
+
+    Raises:
+        InvalidArgumentError: There is no such file; the message names the argument.
+    """
+    if not path.is_file():
+        raise InvalidArgumentError(f"{argument}: expected an existing file, got {str(path)!r}")
+    return path
+
+
 def check_outputs(
     plot: Path | None = None, animate: Path | None = None, /, **others: tuple[Path | None, tuple[str, ...]]
 ) -> None:

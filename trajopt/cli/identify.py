@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from trajopt.checks import check_positive
-from trajopt.cli.common import PlotFile, Screen, assignments, check_outputs, clean_errors
-from trajopt.errors import InvalidArgumentError
+from trajopt.cli.common import PlotFile, Screen, assignments, check_input, check_outputs, clean_errors
 from trajopt.objects.lazy import above
 
 
@@ -35,8 +33,7 @@ def identify_robot(
 
     with clean_errors():
         check_outputs(plot)
-        if not os.path.isfile(log):
-            raise InvalidArgumentError(f"LOG: expected an existing file, got {str(log)!r}")
+        check_input("LOG", log)
         friction = None if width is None else SmoothFriction(check_positive("--width", width))
         loaded = load_robot(robot)
         names = [name.strip() for text in unknown for name in text.split(",")]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trajopt.checks import check_positive
+from trajopt.cli.common import check_input
 from trajopt.errors import InvalidArgumentError
 from trajopt.files import output_file, read_rows, write_rows
 from trajopt.types import Reals
@@ -29,8 +29,7 @@ def read_path(file: Path, dt: float | None) -> tuple[Reals, float]:
     Raises:
         InvalidArgumentError: The file cannot be read, lacks a column, or its times do not ascend.
     """
-    if not os.path.isfile(file):
-        raise InvalidArgumentError(f"--path: expected an existing file, got {str(file)!r}")
+    check_input("--path", file)
     rows = read_rows(file, "--path")
     names = [head.split("[")[0].strip().lower() for head in rows[0]] if rows else []
     missing = [name for name in COLUMNS if name not in names]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +9,7 @@ import numpy as np
 import typer
 
 from trajopt.checks import check_non_negative, check_positive
-from trajopt.cli.common import PlotFile, Screen, check_outputs, clean_errors
+from trajopt.cli.common import PlotFile, Screen, check_input, check_outputs, clean_errors
 from trajopt.errors import InvalidArgumentError
 from trajopt.files import output_file
 from trajopt.objects.lazy import above
@@ -47,8 +46,7 @@ def forces_of_motion(
 
     with clean_errors():
         check_outputs(plot, save=(save, (".npz",)))
-        if not os.path.isfile(motion):
-            raise InvalidArgumentError(f"MOTION: expected an existing file, got {str(motion)!r}")
+        check_input("MOTION", motion)
         weight = check_non_negative("--smoothness", smoothness)
         if dt is not None:
             check_positive("--dt", dt, unit="s")

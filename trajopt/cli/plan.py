@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from trajopt.cli.common import AsJson, Screen, check_outputs, clean_errors
+from trajopt.cli.common import AsJson, Screen, check_input, check_outputs, clean_errors
 from trajopt.errors import InvalidArgumentError
 from trajopt.files import output_file, write_rows
 
@@ -61,7 +61,7 @@ def plan_motion(
         screen, arm = Screen(as_json=as_json), load_robot(robot)
         if fixed is not None:
             arm = arm.lock_joints([name.strip() for name in fixed.split(",")])
-        around = None if scene is None else Scene.load(scene)
+        around = None if scene is None else Scene.load(check_input("--scene", scene))
         first = arm.configurations.get("default") if start is None else _numbers("--from", start)
         goal, placed = _goal(arm, frame, _numbers("--to", to))
         with screen.status("planning ..."):

@@ -29,9 +29,9 @@ def carried_postures(robot: Robot, schedule: ContactSchedule, posture: npt.Array
     Problems and guesses of gaits that turn, see `turns`, or that are on terrain have these references. All knots of
     other gaits share one posture.
 
-    The turn is the mean turn of the soles. For point feet, it is the rotation that fits their positions best. The
-    displacement is the mean over all feet. On terrain, the base also tilts with the plane that fits the footholds best,
-    and rises with their mean height.
+    The turn of a gait that turns is the mean turn of the soles. For point feet, it is the rotation that fits their
+    positions best. The displacement is the mean over all feet. On terrain, the base also tilts with the plane that fits
+    the footholds best, and rises with their mean height.
 
     Args:
         robot: Robot with a floating base.
@@ -42,8 +42,9 @@ def carried_postures(robot: Robot, schedule: ContactSchedule, posture: npt.Array
     paths = foot_paths(schedule)
     points = paths[:, :, :, 3]
     centres = points.mean(axis=1)
-    angles = _turns_of_soles(paths) if _on_soles(schedule) else _turns_of_points(points)
-    tilts = np.zeros((len(paths), 2))
+    angles, tilts = np.zeros(len(paths)), np.zeros((len(paths), 2))
+    if turns(schedule):  # feet that are ahead of others also have a best rotation, of 5 degrees in a walk of a Go2
+        angles = _turns_of_soles(paths) if _on_soles(schedule) else _turns_of_points(points)
     if schedule.terrain is not None:
         level = level_paths(schedule)
         centres, tilts = level.mean(axis=1), np.array([slope_of(feet) for feet in level])
@@ -86,9 +87,9 @@ def carried_anew(robot: Robot, before: ContactSchedule, after: ContactSchedule, 
 def turns(schedule: ContactSchedule) -> bool:
     """Whether the feet of a gait turn about the vertical, and the robot with them, by at least `LEAST_TURN`.
 
-    Feet that are ahead of others also turn some of the lines between them, but no lines between feet of one stride. So
-    point feet turn if at most one line keeps its direction, in a stance after equally many steps of all feet or at the
-    end. Fewer than four point feet have too few lines.
+    Feet that are ahead of others, or that terrain has moved, also turn some of the lines between them, but neither all
+    lines nor all in one direction. So point feet turn if all lines but one at most turn the same way, in a stance after
+    equally many steps of all feet or at the end. Fewer than four point feet have too few lines.
     """
     stances, places = check_instance("schedule", schedule, ContactSchedule).stances, [0]
     steps = dict.fromkeys(schedule.feet, 0)
@@ -104,8 +105,8 @@ def turns(schedule: ContactSchedule) -> bool:
     first, second = np.array(list(combinations(range(len(schedule.feet)), 2))).T
     points = placements[:, :, :, 3]
     x, y, _ = np.moveaxis(points[:, second] - points[:, first], 2, 0)
-    turned = np.abs(np.arctan2(x[0] * y - y[0] * x, x[0] * x + y[0] * y))
-    return bool(np.sort(turned, axis=1)[:, 1].max() >= LEAST_TURN)
+    turned = np.sort(np.arctan2(x[0] * y - y[0] * x, x[0] * x + y[0] * y), axis=1)
+    return bool(max(turned[:, 1].max(), -turned[:, -2].min()) >= LEAST_TURN)
 
 
 def turning(robot: Robot, schedule: ContactSchedule, posture: Reals) -> Reals | None:

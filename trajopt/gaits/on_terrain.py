@@ -30,7 +30,7 @@ _SHARE = 0.5  # clearance near a foothold, relative to the distance from it [-]
 
 def on_terrain(schedule: ContactSchedule, terrain: Terrain, *, clearance: float, edge: float | None) -> ContactSchedule:
     """Schedule of `ContactSchedule.on`, which has the arguments."""
-    check_instance("terrain", terrain, Terrain)
+    check_instance("terrain", terrain, Terrain, "write gaits.Terrain(...) around surfaces")
     room = check_non_negative("clearance", clearance, unit="m")
     away = None if edge is None else check_non_negative("edge", edge, unit="m")
     feet = schedule.start.feet

@@ -178,7 +178,7 @@ def configuration_of(robot: Robot, x: npt.ArrayLike | None, argument: str = "x")
                 f"has {names}); pass a state ({robot.nq + robot.nv},) or a configuration ({robot.nq},)"
             )
         return q
-    array = as_numbers(argument, x)
+    array = as_numbers(argument, x, cure="pass robot.configurations[name] for one with a name")
     if array.shape not in ((robot.nq,), (robot.nq + robot.nv,)):
         raise InvalidArgumentError(
             f"{argument}: expected a state ({robot.nq + robot.nv},) or configuration ({robot.nq},), got {array.shape}"

@@ -77,7 +77,8 @@ def simulate(
         noise: Standard deviation of the measurement in each tangent coordinate, a number or (ndx,); or a function from
             a numpy generator and a state to a deviation (ndx,). None for no noise.
         measure: Sensors: a function from the state (nx,), with its noise, to a measurement (ny,), such as the readings
-            of encoders. By default, and without an estimator, the measurement is a state (nx,).
+            of encoders; NaN for what is not measured at this time, if there is an estimator. By default, and without
+            an estimator, the measurement is a state (nx,).
         estimator: A function, or an object with `__call__`, that estimates the state that the controller receives
             (nx,). Its arguments are the time [s], the measurement, and the control that has acted since the last
             measurement (nu,), None at the first one. If it has a method `reset`, that receives x0 at the start.

@@ -111,6 +111,10 @@ class Estimator:
         """Keeps a measurement (nx,) at a time t [s], and the control (nu,) that acts from then on, for `update`."""
         self._seen = [*self._seen[-1:], (t, x, u)]
 
+    def values(self) -> dict[str, Reals]:
+        """Estimated parameters by name, as values of `ShootingProblem.set_parameter`."""
+        return {name: self._problem.table.at(0)[name] for name in self._of_names}
+
     def estimates(self) -> Reals:
         """Returns value and standard deviation of each element of θ (n, 2) [its unit]."""
         return np.stack([self._theta, np.sqrt(np.diag(self._covariance))], axis=1)

@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.terminal import ActionModelTerminal
-from trajopt.checks import as_numbers, check_array
+from trajopt.checks import as_numbers, check_array, check_instance, check_shape
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, function_raised, shown
+from trajopt.mpc.estimator import Estimator
 from trajopt.objects.immutable import Immutable
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
@@ -26,8 +27,9 @@ class KalmanFilter(Immutable):
     """Extended Kalman filter of the state x with covariance P in tangent coordinates.
 
     `predict(u)` moves both by a knot of the model, x⁺ = f(x, u) and P⁺ = Fx P Fxᵀ + Fu V Fuᵀ + Q; `update(y)` corrects
-    them by a measurement y = h(x). The filter is an estimator of `mpc.simulate(..., estimator=filter)`, which calls it
-    with time, measurement and last control, and resets it at the start.
+    them by a measurement y = h(x), of which elements that are NaN were not measured. The filter is an estimator of
+    `mpc.simulate(..., estimator=filter)`, which calls it with time, measurement and last control, and resets it at the
+    start.
 
     Args:
         model: Action model of one step from a measurement to the next, such as a knot with the controller's period.
@@ -39,6 +41,8 @@ class KalmanFilter(Immutable):
             default the state is measured.
         angles: Elements of the measurement that are angles [rad], whose differences are at most half a turn.
         first: Standard deviation of the state at the start, a number or (ndx,), >= 0.
+        estimator: `controller.estimator`, whose estimated parameters and disturbance of the controls each prediction
+            uses; by default the model keeps its own parameters, without a disturbance.
 
     Attributes:
         x: Estimate of the state (nx,).
@@ -63,15 +67,17 @@ class KalmanFilter(Immutable):
         measure: Callable[[Reals], Any] | None = None,
         angles: Sequence[int] = (),
         first: npt.ArrayLike = 0.0,
+        estimator: Estimator | None = None,
     ) -> None:
         if not isinstance(model, ActionModelAbstract):
             raise InvalidArgumentError(f"model: expected an action model, such as a knot, got {shown(model)}")
         own = {"noise": noise, "process": process, "control_noise": control_noise, "first": first}
-        self._given: tuple[Any, dict[str, Any]] = model, {**own, "measure": measure, "angles": angles}
+        more = {"measure": measure, "angles": angles, "estimator": estimator}
+        self._given: tuple[Any, dict[str, Any]] = model, {**own, **more}
         if measure is not None and not callable(measure):
             raise InvalidArgumentError(f"measure: expected a function of the state (nx,), got {shown(measure)}")
-        end = ActionModelTerminal(CostStack(model.state))
-        self._evaluator = Evaluator(ShootingProblem(model.state.zero(), [model], end))
+        self._problem = ShootingProblem(model.state.zero(), [model], ActionModelTerminal(CostStack(model.state)))
+        self._evaluator, self._estimator = Evaluator(self._problem), _checked(estimator, model)
         self._state, self._measure, ndx, nu = model.state, measure, model.state.ndx, model.nu
         self.x, self._angles = model.state.zero(), list(angles)
         size = ndx if measure is None else self._seen(self.x).size
@@ -97,8 +103,12 @@ class KalmanFilter(Immutable):
         Raises:
             ModelEvaluationError: The model has no finite step there.
         """
-        e = self._evaluator
+        e, known = self._evaluator, self._estimator
         e.xs[:], e.us[0] = self.x, check_array("u", u, self._V.shape)
+        if known is not None:
+            e.us[0] += known.disturbance
+            for name, value in known.values().items():
+                self._problem.set_parameter(name, value)
         e.expand(None)
         e.check_finite()
         Fx, Fu = np.split(e.full()[0][0], [len(self.P)], axis=1)
@@ -106,17 +116,31 @@ class KalmanFilter(Immutable):
         return self.x.copy()
 
     def update(self, y: npt.ArrayLike) -> Reals:
-        """Corrects the estimate by a measurement y (ny,); returns it (nx,)."""
+        """Corrects the estimate by a measurement y (ny,), NaN where nothing was measured; returns it (nx,).
+
+        Without `measure`, a rotation or a position in space of which an element is NaN was not measured.
+
+        Raises:
+            InvalidArgumentError: `y` has a wrong size or is infinite, or `measure` returns no finite number for an
+                element that was measured.
+        """
+        seen = self.x if self._measure is None else self._seen(self.x)
+        y = check_shape("y", y, seen.shape)
+        check_array("y", np.where(np.isnan(y), 0.0, y), y.shape)
         if self._measure is None:
-            error, H = self._state.difference_unchecked(self.x, self._state.check(y, "y")), np.eye(self._state.ndx)
+            if not np.isnan(y).any():
+                self._state.check(y, "y")
+            error, H = self._state.difference_unchecked(self.x, y), np.eye(self._state.ndx)
+            there = ~np.isnan(error)
         else:
-            error = check_array("y", y, self._R.shape) - self._seen(self.x)
-            H = self._derivative()
-        self._wrap(error)
-        gain = np.linalg.solve(H @ self.P @ H.T + np.diag(self._R), H @ self.P).T
+            error, H, there = y - seen, self._derivative(), ~np.isnan(y)
+        error, H, R = self._wrapped(error)[there], H[there], self._R[there]
+        if not (np.isfinite(error).all() and np.isfinite(H).all()):
+            raise InvalidArgumentError(f"measure: expected finite numbers where y has some, got {shown(seen)}")
+        gain = np.linalg.solve(H @ self.P @ H.T + np.diag(R), H @ self.P).T
         left = np.eye(len(self.P)) - gain @ H
         self.x = self._state.integrate_unchecked(self.x, gain @ error)
-        self.P = left @ self.P @ left.T + (gain * self._R) @ gain.T  # Joseph's form, which stays positive
+        self.P = left @ self.P @ left.T + (gain * R) @ gain.T  # Joseph's form, which stays positive
         return self.x.copy()
 
     def __call__(self, t: float, y: npt.ArrayLike, u: npt.ArrayLike | None) -> Reals:
@@ -133,19 +157,35 @@ class KalmanFilter(Immutable):
             raise function_raised("measure", error) from error
         return np.atleast_1d(as_numbers("measure: result of the function", seen, "a vector"))
 
-    def _wrap(self, change: Reals) -> None:
-        """Turns the angles of a change (ny,) to at most half a turn, in place."""
+    def _wrapped(self, change: Reals) -> Reals:
+        """A change (ny,) of the measurement, with its angles turned to at most half a turn."""
         change[self._angles] = np.remainder(change[self._angles] + np.pi, 2.0 * np.pi) - np.pi
+        return change
 
     def _derivative(self) -> Reals:
         """Derivative of the measurement by the state (ny, ndx), by central differences."""
         H = np.empty((self._R.size, self._state.ndx))
         for j, d in enumerate(SLIGHT * np.eye(self._state.ndx)):
             after, before = (self._seen(self._state.integrate_unchecked(self.x, sign * d)) for sign in (1.0, -1.0))
-            change = after - before
-            self._wrap(change)
-            H[:, j] = change / (2.0 * SLIGHT)
+            H[:, j] = self._wrapped(after - before) / (2.0 * SLIGHT)
         return H
+
+
+def _checked(estimator: Any, model: ActionModelAbstract) -> Estimator | None:
+    """An estimator whose parameters the model has.
+
+    Raises:
+        InvalidArgumentError: It is no estimator, or the model lacks one of its parameters or controls.
+    """
+    if estimator is None:
+        return None
+    cure = "pass controller.estimator of MPCOptions(estimate={...})"
+    known: Estimator = check_instance("estimator", estimator, Estimator, cure)
+    missing = [name for name in known.parameters if name not in model.parameters()]
+    if missing or known.disturbance.size != model.nu:
+        lacks = f"no parameter {', '.join(missing)}" if missing else f"{model.nu} of {known.disturbance.size} controls"
+        raise InvalidArgumentError(f"model: expected the controller's dynamics, got a knot with {lacks}")
+    return known
 
 
 def _variances(name: str, deviations: npt.ArrayLike, size: int) -> Reals:

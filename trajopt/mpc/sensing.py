@@ -50,7 +50,7 @@ class Sensing:
 
         Raises:
             InvalidArgumentError: The sensors return no vector of finite numbers, or no state where there is no
-                estimator.
+                estimator; with one, NaN stands for what was not measured.
         """
         seen = self._noise.measured(x)
         if self._measure is None:
@@ -58,9 +58,11 @@ class Sensing:
         y = as_numbers("measure: result of the function", called("measure", self._measure, seen), "a vector")
         if self._shape is None:
             self._shape = y.shape
-        if y.ndim != 1 or y.shape != self._shape or not np.all(np.isfinite(y)):
+        missing = np.isnan(y) & (self._estimator is not None)
+        if y.ndim != 1 or y.shape != self._shape or not np.all(np.isfinite(y) | missing):
             raise InvalidArgumentError(
-                f"measure: expected a vector of finite numbers, each time of the same size, got {shown(y)}"
+                "measure: expected a vector of finite numbers, or with an estimator NaN for what was not measured, "
+                f"each time of the same size, got {shown(y)}"
             )
         if self._estimator is None:
             return self._state.check(y, "measure: result without an estimator")

@@ -28,7 +28,8 @@ def checked_configuration(space: FreeSpace, argument: str, value: Any) -> Reals:
         InvalidArgumentError: It has another size, a joint is beyond a limit, or bodies are nearer than the margin.
     """
     robot = space.robot
-    q = check_array(argument, value, (robot.nq,), cure=f"a configuration of {robot.name}")
+    more = "; pass frame=... with a placement" if argument == "goal" else ""
+    q = check_array(argument, value, (robot.nq,), cure=f"a configuration of {robot.name}{more}")
     beyond = np.maximum(space.lower - q, q - space.upper)
     if beyond.max() > 0.0:
         i = int(beyond.argmax())

@@ -40,6 +40,9 @@ class MotionProblem:
         margin: Least distance from obstacles, and of links from each other, there at most 0.01 m if there are any [m].
         dt: Largest time between two knots [s].
 
+    The problem takes one step longer than the motion: accelerations that are constant in steps can't be as fast at
+    limits. Then there is a motion within the limits, whose velocities are those of the motion, averaged over a step.
+
     Attributes:
         problem: The problem.
     """
@@ -47,11 +50,11 @@ class MotionProblem:
     def __init__(self, motion: RetimedPath, scene: Scene | None, margin: float, dt: float) -> None:
         self._robot, self._limits = motion.robot, motion.limits
         steps = int(min(np.ceil(motion.duration / dt - 1e-9), 2**62))
-        self._N = max(check_count("dt: number of knots", steps, most=_MOST), 2)
-        self._dt, self._space = motion.duration / self._N, FreeSpace(motion.robot, scene, margin)
+        steps = max(check_count("dt: number of knots", steps, most=_MOST), 2)
+        self._dt, self._N, self._space = motion.duration / steps, steps + 1, FreeSpace(motion.robot, scene, margin)
         state = StateMultibody(motion.robot)
-        q, v, _ = motion.at(self._dt * np.arange(self._N + 1))
-        self._xs = np.concatenate([q, v], axis=1)
+        q, v, _ = motion.at(motion.duration * np.linspace(0.0, 1.0, self._N + 1))
+        self._xs = np.concatenate([q, v * steps / self._N], axis=1)
         costs = CostStack(state).add("acceleration", ResidualModelJointAcceleration(state), WEIGHT)
         rows = _rows(state, scene, margin, motion.limits)
         dynamics = DifferentialActionModelFreeInvDynamics(state, ActuationModelFull(state), costs, constraints=rows)

@@ -94,7 +94,7 @@ def plan(
             "with robot.lock_joints"
         )
     if scene is not None:
-        check_instance("scene", scene, Scene)
+        check_instance("scene", scene, Scene, 'write trajopt.Scene({"ball": obstacle})')
     least, count = check_finite("margin", margin), None if paths is None else check_count("paths", paths, least=1)
     number, longest = check_count("seed", seed), check_positive("time_limit", time_limit, unit="s")
     limits = {"velocity": velocity, "acceleration": acceleration, "torque": torque, "jerk": jerk}

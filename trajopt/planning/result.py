@@ -103,7 +103,8 @@ class Plan:
     def optimise(self, dt: float = 0.02) -> Solution:
         """The motion near this one with the least squares of accelerations, by SolverSQP.
 
-        Start, goal, duration and limits are those of this motion. Controls are accelerations. Limits hold at knots.
+        Start, goal and limits are those of this motion. It takes one step longer, as its controls are accelerations,
+        constant in each step, which can't use limits as long as those of the motion. Limits hold at knots.
         Distances keep the margin also between them, where joints move with constant velocity: margins of single knots
         are raised until they do, at most seven times; `analysis.clearance(solution)` measures the result. A limit of
         the jerk bounds how fast accelerations rise from 0 at the start and fall to 0 at the end; in between they change

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.checks import as_numbers, check_count
+from trajopt.checks import as_numbers, check_array, check_count
 from trajopt.errors import InvalidArgumentError
 from trajopt.objects.immutable import Immutable
 from trajopt.types import Reals
@@ -39,10 +39,11 @@ class JointPath(Immutable):
         from scipy.interpolate import CubicSpline
 
         self.waypoints = as_numbers("waypoints", waypoints, "configurations (n, nq)")
-        if self.waypoints.ndim != 2 or len(self.waypoints) < 2 or not np.all(np.isfinite(self.waypoints)):
+        if self.waypoints.ndim != 2 or len(self.waypoints) < 2:
             raise InvalidArgumentError(
-                f"waypoints: expected finite configurations (n, nq) with n >= 2, got shape {self.waypoints.shape}"
+                f"waypoints: expected configurations (n, nq) with n >= 2, got shape {self.waypoints.shape}"
             )
+        check_array("waypoints", self.waypoints, self.waypoints.shape)
         lengths = np.linalg.norm(np.diff(self.waypoints, axis=0), axis=1)
         if not lengths.all():
             i = int(np.flatnonzero(lengths == 0.0)[0])

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.checks import as_numbers
+from trajopt.errors import InvalidArgumentError, shown
 from trajopt.objects.lazy import above
 from trajopt.retiming.joint_path import JointPath
 from trajopt.retiming.limits import JointLimits, torque_terms
@@ -86,13 +87,13 @@ class RetimedPath:
         Args:
             times: Times (n,), or one [s].
         """
-        t = as_numbers("times", times, "times [s]")
+        t = _checked(times)
         q, v, a = (values.reshape(*t.shape, values.shape[1]) for values in self._motion(t.ravel())[:3])
         return q, v, a
 
     def torques(self, times: npt.ArrayLike) -> Reals:
         """Torques or forces of inverse dynamics at times (n,) [s], (n, nv) [N m, N]; at rest beyond the ends."""
-        t = as_numbers("times", times, "times [s]").ravel()
+        t = _checked(times).ravel()
         tau, b, slope, _ = self._speed(t)
         b, slope = np.where((t >= 0.0) & (t <= self.duration), [b, slope], 0.0)
         c, m, g = torque_terms(self.robot, *self.path.derivatives(tau, self.rest)[:3])
@@ -106,7 +107,7 @@ class RetimedPath:
         Args:
             times: Times (n,) within the motion [s].
         """
-        t = as_numbers("times", times, "times [s]").ravel()
+        t = _checked(times).ravel()
         _, v, a, jerk = self._motion(t)
         values = {"velocity": v, "acceleration": a, "torque": self.torques(t), "jerk": jerk}
         limits = {name: getattr(self.limits, name) for name in values}
@@ -164,3 +165,11 @@ class RetimedPath:
         how = "converged" if self.converged else self.status.value
         ways = f"{len(self.path.waypoints)} waypoints of {self.robot.name}"
         return f"RetimedPath({ways} in {self.duration:.4f} s, {how} after {self.iterations} iterations)"
+
+
+def _checked(times: npt.ArrayLike) -> Reals:
+    """Times, or one [s]; raises InvalidArgumentError for NaN."""
+    t = as_numbers("times", times, "times [s]")
+    if np.isnan(t).any():
+        raise InvalidArgumentError(f"times: expected times [s] without NaN, got {shown(times)}")
+    return t

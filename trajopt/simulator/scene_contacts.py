@@ -40,7 +40,7 @@ def scene_contacts(robot: Robot, scene: Scene, frames: Sequence[str], **options:
         InvalidArgumentError: A frame has no collision shapes, or an option is wrong.
     """
     check_instance("robot", robot, Robot, "use load_robot")
-    check_instance("scene", scene, Scene)
+    check_instance("scene", scene, Scene, 'write trajopt.Scene({"ball": obstacle})')
     contacts, bodies = list[MDPContact](), bodies_of(scene.obstacles)
     for frame in check_texts("frames", frames):
         robot.frame_id(frame)
