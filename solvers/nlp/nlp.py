@@ -48,7 +48,7 @@ class NLPSolverAbstract(SolverAbstract[NLPProgress]):
     The arguments are those of SolverAbstract.
 
     Raises:
-        UnsupportedOperationError: A model is a black box, or not a single expression, such as dynamics with contacts.
+        UnsupportedOperationError: A model is a black box, or not a single expression, such as a simulator or an implicit step.
     """
 
     options_type: ClassVar[type[SolverOptions]] = NLPOptions

@@ -251,6 +251,7 @@ def test_walk_with_impacts_and_free_time_ends_quadratically_with_exact_hessians(
     assert exact.converged
     assert exact.cost == pytest.approx(linear.cost, rel=1e-12)
     assert exact.iterations < 0.5 * linear.iterations
+    assert exact.cost == pytest.approx(SolverIpopt(problem).solve(exact).cost, rel=1e-9)
     before, last = [record.stop for record in exact.history][-2:]
     assert last < before**1.5
 

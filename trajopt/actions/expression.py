@@ -131,7 +131,7 @@ class ActionModelExpression(ActionModelAbstract):
             UnsupportedOperationError: The dynamics are not a single expression.
         """
         raise UnsupportedOperationError(
-            f"{type(self).__name__}: a knot with such dynamics, as with contacts, is not a single expression; use "
+            f"{type(self).__name__}: a knot with such dynamics, as of a simulator, is not a single expression; use "
             "SolverSQP, SolverFDDP or SolverDDP"
         )
 
