@@ -35,7 +35,7 @@ class ActionModelFreed(ActionModelExpression):
 
     Derivatives by x and u are those of the model. Derivatives by θ are those of the knot's single expression. A knot
     that is none, as of an implicit step or a simulator, has central differences instead, with a relative error of about
-    1e-9, and no Hessian of the Lagrangian. In the Gauss-Newton Hessian the rows of θ are 0, which leaves it semidefinite.
+    1e-9, and no Hessian of the Lagrangian. In the Gauss-Newton Hessian the rows of θ are 0; it stays semidefinite.
 
     An unknown with phases has as many values as phases. The run-time parameter "name.phase" (phases,) of a knot is 1 at
     the knot's phase and 0 elsewhere; a knot of no phase has zeros and keeps its parameter.
