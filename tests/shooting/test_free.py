@@ -11,6 +11,7 @@ import pytest
 
 import trajopt
 from tests.support.free_problems import Pendulum, double_integrator
+from trajopt import problems
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.shooting import ShootingProblem
 
@@ -110,6 +111,20 @@ def test_parameter_that_nothing_reads() -> None:
     )
     with pytest.raises(InvalidArgumentError, match=r"'colour', which no dynamics, cost or constraint"):
         problem.free("colour", 0.0, 1.0)
+
+
+def test_quantity_that_the_robot_does_not_declare() -> None:
+    problem, robot = problems.load("arm-reach", "planar-2r").problem, trajopt.load_robot("planar-2r")
+    for name in ("robot.link_1.mass", "link_1.mass"):
+        with pytest.raises(UnknownNameError, match=r"with_parameters\('link_1.mass'\), then it is 'robot.link_1.mass'"):
+            problem.free(name, 0.5, 2.0)
+    with pytest.raises(UnknownNameError, match="Known: dt"):
+        problem.free("robot.link_9.mass", 0.5, 2.0)
+    problem = problems.load("arm-reach", robot.with_parameters("link_1.mass")).problem
+    problem.free("robot.link_1.mass", 0.5, 2.0, guess=1.0)
+    for lower in (-1.0, 0.0):
+        with pytest.raises(InvalidArgumentError, match="lower: expected a number > 0, got"):
+            problem.free("robot.link_1.mass", lower, 2.0)
 
 
 def test_bounds_of_constraints_and_rotations_cannot_be_free() -> None:

@@ -145,6 +145,10 @@ def freed_parameter(
             f"lower: expected a time step > 0 [s], got {shown(lower)}, with which time could stand still; write "
             f"for example lower=1e-3"
         )
+    if info.shape == ():
+        for argument, bound in (("lower", low), ("upper", high)):
+            for value in bound[np.isfinite(bound)]:
+                table.check(name, value, argument)
     with_total = [each for each, other in others.items() if other.total is not None and each != name]
     if total is not None and with_total:
         raise InvalidArgumentError(f"total: expected one parameter with a total, got {with_total[0]} and {name}")

@@ -97,7 +97,7 @@ def _of_unknown(unknown: Unknown, values: Reals, slopes: Reals) -> Iterator[_Ele
 
 
 def _beside(value: float, lower: float, upper: float) -> dict[str, Any]:
-    """Where a value is beside its bounds, as fields of an `_Element`."""
+    """Place of a value beside its bounds, as fields of an `_Element`."""
     bounds = np.array([[lower], [upper]])
     near = [
         touching_distance(np.array([value]), low, high) for low, high in ((bounds[0], np.inf), (-np.inf, bounds[1]))
