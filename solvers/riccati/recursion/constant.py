@@ -43,7 +43,7 @@ class ConstantStates:
         """Writes the code for q, from the cells of Fᵀ v."""
         x, b, s, knot = self._x, self._b, self._sizes, self._knot
         own = [
-            x.op("fadd", cell, x.load(b.at(knot.v, s.nx + first)))
+            x.op("fadd", cell, x.load_first(b.at(knot.v, s.nx + first), min(s.width, s.constant - first)))
             for first, cell in times(x, s.constant, s.nx, self._E, knot.v)
         ]
         for c in range(0, s.s, s.width):
