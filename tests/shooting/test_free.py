@@ -11,6 +11,7 @@ import pytest
 
 import trajopt
 from tests.support.free_problems import Pendulum, double_integrator
+from tests.support.model_list import ACTIONS
 from trajopt import problems
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.shooting import ShootingProblem
@@ -125,6 +126,14 @@ def test_quantity_that_the_robot_does_not_declare() -> None:
     for lower in (-1.0, 0.0):
         with pytest.raises(InvalidArgumentError, match="lower: expected a number > 0, got"):
             problem.free("robot.link_1.mass", lower, 2.0)
+
+
+def test_switch_of_a_contact_cannot_be_free() -> None:
+    model = ACTIONS["euler-contact-hopper"]()
+    problem = ShootingProblem(model.state.zero(), [model] * 2, trajopt.CostStack(model.state))
+    (name,) = (each for each in problem.parameters if each.endswith(".active"))
+    with pytest.raises(InvalidArgumentError, match=r"foot.active', which is 0 or 1; free the time steps.*FreeTime"):
+        problem.free(name, 0.0, 1.0)
 
 
 def test_bounds_of_constraints_and_rotations_cannot_be_free() -> None:
