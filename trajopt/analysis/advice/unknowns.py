@@ -98,10 +98,8 @@ def _of_unknown(unknown: Unknown, values: Reals, slopes: Reals) -> Iterator[_Ele
 
 def _beside(value: float, lower: float, upper: float) -> dict[str, Any]:
     """Place of a value beside its bounds, as fields of an `_Element`."""
-    bounds = np.array([[lower], [upper]])
-    near = [
-        touching_distance(np.array([value]), low, high) for low, high in ((bounds[0], np.inf), (-np.inf, bounds[1]))
-    ]
+    bounds, none = np.array([[lower], [upper]]), np.array([np.inf])
+    near = [touching_distance(np.array([value]), low, high) for low, high in ((bounds[0], none), (-none, bounds[1]))]
     nearest, fixed = int(np.argmin(np.abs(value - bounds))), lower == upper
     beyond = bool(lower - value > near[0] or value - upper > near[1])
     touches = not fixed and bool(beyond or abs(value - bounds[nearest]) <= near[nearest])
