@@ -33,9 +33,15 @@ STATUSES = {
 
 @dataclass(kw_only=True)
 class NLPProgress(Progress):
-    """State of a solve by a nonlinear program; `y` are multipliers of the constraint rows (T + 1, nc)."""
+    """State of a solve by a nonlinear program.
+
+    Attributes:
+        y: Multipliers of the constraint rows (T + 1, nc).
+        slopes: Derivatives of the cost from each knot on by the unknowns (T + 1, k).
+    """
 
     y: Reals | None = None
+    slopes: Reals | None = None
 
 
 class NLPSolverAbstract(SolverAbstract[NLPProgress]):
@@ -48,7 +54,7 @@ class NLPSolverAbstract(SolverAbstract[NLPProgress]):
     The arguments are those of SolverAbstract.
 
     Raises:
-        UnsupportedOperationError: A model is a black box, or not a single expression, such as dynamics with contacts.
+        UnsupportedOperationError: A model is a black box, or not a single expression, as of a simulator.
     """
 
     options_type: ClassVar[type[SolverOptions]] = NLPOptions
@@ -97,7 +103,9 @@ class NLPSolverAbstract(SolverAbstract[NLPProgress]):
             if largest < FAR and np.array_equal(before, problem.table.values):
                 break
         run.trajectory, run.cost = (xs, us), reached.cost
-        run.y = program.multipliers(np.array(found["lam_g"]).ravel())
+        of_variables, of_constraints = (np.array(found[name]).ravel() for name in ("lam_x", "lam_g"))
+        run.y = program.multipliers(of_constraints)
+        run.slopes = program.costates(of_variables, of_constraints)[:, self.problem.state.ndx :]
         run.feasible = bool(np.abs(reached.gaps).max() < 1e-6)
         run.status = self._status(stats)
         return run.record(accepted=run.status is SolverStatus.CONVERGED)
@@ -109,8 +117,11 @@ class NLPSolverAbstract(SolverAbstract[NLPProgress]):
         return SolverStatus.LINE_SEARCH_FAILED if known is SolverStatus.CONVERGED else known
 
     def results(self, run: NLPProgress) -> dict[str, Any]:
-        """Multipliers of the constraint rows, under "multipliers"; empty before a solve."""
-        return {} if run.y is None else {"multipliers": {"constraints": run.y}}
+        """Multipliers of the constraint rows and of unknowns, under "multipliers"; empty before a solve."""
+        if run.y is None or run.slopes is None:
+            return {}
+        of_unknowns = {"unknowns": run.slopes} if self.problem.unknowns else {}
+        return {"multipliers": {"constraints": run.y, **of_unknowns}}
 
 
 class SolverIpopt(NLPSolverAbstract):

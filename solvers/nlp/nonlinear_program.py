@@ -161,6 +161,20 @@ class NonlinearProgram:
             at += n + size
         return xs, us, largest
 
+    def costates(self, of_variables: Reals, y: Reals) -> Reals:
+        """Derivative (T + 1, ndx) of the cost from each knot on by its step dx, from multipliers of the program.
+
+        Args:
+            of_variables: Multipliers of the bounds of all variables; positive at upper bounds.
+            y: Multipliers of the constraints.
+        """
+        n, gaps, weights = self._state.ndx, y[self.is_gap], self._problem.start_sum
+        pull = np.array(of_variables[:n])  # of the bounds of the start, and of a sum that stays, behind the first gap
+        if weights is not None:
+            pull += gaps[n] * weights
+            gaps = np.delete(gaps, n)
+        return -np.vstack([pull, gaps.reshape(-1, n)])
+
     def multipliers(self, y: Reals) -> Reals:
         """Multipliers of the problem's rows (T + 1, nc), from those of the program's constraints."""
         found, values, at = np.zeros((self._problem.T + 1, self._problem.nc)), y[~self.is_gap], 0

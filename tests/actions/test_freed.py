@@ -9,21 +9,22 @@ import pytest
 import trajopt
 from tests.actions.test_hessians import SAME, Knot, assert_derivative
 from tests.actions.test_models import evaluated, values
-from tests.support.model_list import ACTIONS, TERMINALS, points
+from tests.support.model_list import ACTIONS, DIFFERENTIALS, TERMINALS, points
 from tests.support.slow_twin import assert_close, central_differences, directions
-from trajopt import problems
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.freed import ActionModelFreed
 from trajopt.model.programs import outputs_at
+from trajopt.problems.hopper import ground_contacts, planar_hopper
+from trajopt.simulator import ActionModelSimulator, Simulator
 
 Reals = npt.NDArray[np.float64]
-FIXED = ("weight", "weights", "lower", "upper", "linear", "quadratic")
+FIXED = ("weight", "weights", "lower", "upper", "linear", "quadratic", "active")
 LARGE = ("solo12", "talos_arm")
 PHASES = 3
 
 
 def freed(model: trajopt.ActionModelAbstract, phases: int = 0) -> ActionModelFreed | None:
-    """The model with its time step, its robot's and up to two other parameters free; None if there is nothing to free.
+    """The model with all its parameters free that are numbers of the motion; None if there is nothing to free.
 
     With phases, the first parameter has a value for each, of which the knot has the last, and so has a missing one.
     """
@@ -32,7 +33,7 @@ def freed(model: trajopt.ActionModelAbstract, phases: int = 0) -> ActionModelFre
     numbers = [name for name, p in model.parameters().items() if p.convert is None or not p.shape]
     names = [name for name in numbers if name.rpartition(".")[2] not in FIXED and name != "dt"]
     own = [name for name in names if name.startswith("robot.")]
-    names = own + [name for name in names if name not in own][:2]
+    names = own + [name for name in names if name not in own]
     names += ["dt"] if "dt" in model.parameters() else []
     sizes = {name: model.parameters()[name].size for name in names}
     if not names:
@@ -74,7 +75,24 @@ def inner_column(model: ActionModelFreed, x: Reals) -> Reals:
     return column
 
 
-RK4 = ("ball", "contact-hopper", "inverse-cart-pole", "constrained-pendulum", "attitude", "network", "centroidal")
+ROBOTS = {
+    f"implicit-{method}-{name}": lambda method=method, name=name: trajopt.IntegratedActionModelImplicit(
+        DIFFERENTIALS[name](), dt=0.02, method=method
+    )
+    for method, name in (("midpoint", "variable"), ("euler", "contact-variable"))
+}
+"""Implicit steps of robots with parameters."""
+MODELS = ACTIONS | ROBOTS
+RK4 = (
+    "ball",
+    "variable",
+    "contact-hopper",
+    "inverse-cart-pole",
+    "constrained-pendulum",
+    "attitude",
+    "network",
+    "centroidal",
+)
 """Dynamics that are integrated by RK4, too, of those that are there by Euler: it sees nothing of what they are."""
 RUNNING = [
     name
@@ -84,12 +102,14 @@ RUNNING = [
     and (f"euler-{name[4:]}" not in ACTIONS or not name.startswith("rk4-") or name[4:] in RK4)
 ]
 PHASED = [name for name in RUNNING if name.startswith(("euler-pendulum", "impulse", "rk-kutta-p", "euler-contact-c"))]
-CASES = [*((name, 0) for name in (*RUNNING, "rk4-talos_arm")), *((name, PHASES) for name in PHASED)]
+CASES = [*((name, 0) for name in (*RUNNING, *ROBOTS, "rk4-talos_arm")), *((name, PHASES) for name in PHASED)]
+LONG = ("euler-contact-variable", "impulse-variable", "rk4-stages-contact", "rk4-stages-linear-contact")
+MARKED = [pytest.param(*case, marks=pytest.mark.slow) if case[0].startswith(LONG) else case for case in CASES]
 
 
-@pytest.mark.parametrize(("name", "phases"), CASES)
+@pytest.mark.parametrize(("name", "phases"), MARKED)
 def test_values_and_derivatives(name: str, phases: int) -> None:
-    model, rng = freed(ACTIONS[name](), phases), np.random.default_rng(5)
+    model, rng = freed(MODELS[name](), phases), np.random.default_rng(5)
     if model is None:
         return
     x, u = point(model, rng)
@@ -120,9 +140,9 @@ def test_values_and_derivatives(name: str, phases: int) -> None:
         assert eigenvalues[0] > -1e-9 * max(1.0, eigenvalues[-1])  # Gauss-Newton
 
 
-@pytest.mark.parametrize(("name", "phases"), [case for case in CASES if "talos" not in case[0]])
+@pytest.mark.parametrize(("name", "phases"), [case for case, (name, _) in zip(MARKED, CASES) if "talos" not in name])
 def test_hessian_of_the_lagrangian(name: str, phases: int) -> None:
-    model, rng = freed(ACTIONS[name](), phases), np.random.default_rng(7)
+    model, rng = freed(MODELS[name](), phases), np.random.default_rng(7)
     if model is None or not model.has_lagrangian_hessian:
         return
     knot = Knot(model, *point(model, rng), rng)
@@ -160,18 +180,29 @@ def test_time_step_of_a_contact_model_by_its_formula() -> None:
     )
 
 
-def test_time_step_of_a_simulator_by_differences() -> None:
-    """The dynamics iterate, so that they are no single expression."""
-    case = problems.load("hopper")
-    model = ActionModelFreed(case.problem.running[0], {"dt": ["dt"]})  # type: ignore[arg-type]
-    x, u = np.append(case.problem.x0, 0.011), np.array([3.0, -2.0])
-    data, n = evaluated(model, x, u), model.state.ndx
+def test_unknowns_of_a_simulator_by_differences() -> None:
+    """The dynamics iterate: they are no expression. Time step, a mass, and the friction of a foot that slides."""
+    robot = trajopt.Robot(planar_hopper()).with_parameters("knee_link.mass")
+    state = trajopt.StateMultibody(robot)
+    model = ActionModelFreed(
+        ActionModelSimulator(
+            Simulator(robot, ground_contacts(), barrier_weight=0.35),
+            trajopt.CostStack(state).add("effort", trajopt.ResidualModelControl(state), 1.0),
+            dt=0.01,
+        ),
+        {name: [name] for name in ("dt", "robot.knee_link.mass", "contacts.foot.friction")},
+    )
+    start = state.at_rest(robot.configuration("standing"))
+    start[0] -= 0.002
+    start[-3:] = [-0.5, 5.0, 0.0]
+    x, u = np.append(start, [0.011, 0.3, 0.6]), np.array([1.0, 3.0, -2.0])
+    data, n = evaluated(model, x, u), state.ndx
 
-    def moved(dt: Reals) -> Reals:
-        after, cost = values(model, x + np.append(np.zeros(len(x) - 1), dt), u)
+    def moved(theta: Reals) -> Reals:
+        after, cost = values(model, x + np.append(np.zeros(len(start)), theta), u)
         return np.append(model.state.difference(data.xnext, after), cost)
 
-    expected = central_differences(moved, 1)[:, 0]
-    assert np.abs(expected[: n - 1]).max() > 1.0
-    assert_close(data.Fx[:, -1], expected[:-1], what="F")
-    assert_close(data.Lx[-1], expected[-1], what="gradient")
+    expected = central_differences(moved, 3)
+    assert np.all(np.abs(expected[:n]).max(axis=0) > 0.1)
+    assert_close(data.Fx[:, n:], expected[:-1], what="F")
+    assert_close(data.Lx[n:], expected[-1], what="gradient")

@@ -365,7 +365,12 @@ def test_messages() -> None:
         (
             lambda: identify(pendulum(), Log(*swings(), 0.02), ["unused"], noise=NOISE),
             InvalidArgumentError,
-            "'unused', which no dynamics, cost or constraint",
+            "'unused', which the dynamics do not read; leave it out",
+        ),
+        (
+            lambda: identify(pendulum(), Log(*swings(), 0.02), ["dt"], noise=NOISE),
+            InvalidArgumentError,
+            "'dt', which follows from the times of the log; leave it out",
         ),
         (
             lambda: identify(load_robot("solo12"), log, ["base_link.mass"], noise=NOISE),

@@ -11,6 +11,8 @@ import pytest
 
 import trajopt
 from tests.support.free_problems import Pendulum, double_integrator
+from tests.support.model_list import ACTIONS
+from trajopt import problems
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.shooting import ShootingProblem
 
@@ -110,6 +112,28 @@ def test_parameter_that_nothing_reads() -> None:
     )
     with pytest.raises(InvalidArgumentError, match=r"'colour', which no dynamics, cost or constraint"):
         problem.free("colour", 0.0, 1.0)
+
+
+def test_quantity_that_the_robot_does_not_declare() -> None:
+    problem, robot = problems.load("arm-reach", "planar-2r").problem, trajopt.load_robot("planar-2r")
+    for name in ("robot.link_1.mass", "link_1.mass"):
+        with pytest.raises(UnknownNameError, match=r"with_parameters\('link_1.mass'\), then it is 'robot.link_1.mass'"):
+            problem.free(name, 0.5, 2.0)
+    with pytest.raises(UnknownNameError, match="Known: dt"):
+        problem.free("robot.link_9.mass", 0.5, 2.0)
+    problem = problems.load("arm-reach", robot.with_parameters("link_1.mass")).problem
+    problem.free("robot.link_1.mass", 0.5, 2.0, guess=1.0)
+    for lower in (-1.0, 0.0):
+        with pytest.raises(InvalidArgumentError, match="lower: expected a number > 0, got"):
+            problem.free("robot.link_1.mass", lower, 2.0)
+
+
+def test_switch_of_a_contact_cannot_be_free() -> None:
+    model = ACTIONS["euler-contact-hopper"]()
+    problem = ShootingProblem(model.state.zero(), [model] * 2, trajopt.CostStack(model.state))
+    (name,) = (each for each in problem.parameters if each.endswith(".active"))
+    with pytest.raises(InvalidArgumentError, match=r"foot.active', which is 0 or 1; free the time steps.*FreeTime"):
+        problem.free(name, 0.0, 1.0)
 
 
 def test_bounds_of_constraints_and_rotations_cannot_be_free() -> None:

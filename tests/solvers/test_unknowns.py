@@ -13,10 +13,20 @@ from scipy.optimize import minimize_scalar
 import trajopt
 from tests.support import free_problems
 from tests.support.free_problems import Case, G, Pendulum, double_integrator, swing
+from tests.support.gait_robots import robot_of, stance_of
 from trajopt import SolutionBatch, problems
 from trajopt.errors import InvalidArgumentError
+from trajopt.gaits import biped_walk, gait_guess, gait_problem
 from trajopt.mpc import MPCController
-from trajopt.solvers import SolutionDerivatives, SolverFatrop, SolverIpopt, SolverSQP, SQPOptions
+from trajopt.solvers import (
+    FDDPOptions,
+    SolutionDerivatives,
+    SolverFatrop,
+    SolverFDDP,
+    SolverIpopt,
+    SolverSQP,
+    SQPOptions,
+)
 
 
 @pytest.mark.parametrize("factor", [0.1, 1.5, 5.0])
@@ -224,6 +234,26 @@ def test_time_step_of_a_walk_with_contacts_is_the_best_of_a_scan() -> None:
     for factor in (0.98, 1.02):
         fixed.set_parameter("dt", factor * float(solution.unknowns["dt"]), knots="running")
         assert SolverSQP(fixed).solve(solution).cost > solution.cost
+
+
+@pytest.mark.slow
+def test_walk_with_impacts_and_free_time_ends_quadratically_with_exact_hessians() -> None:
+    """Half the squared Newton step, which stops a solve, falls as the square of the last one."""
+    schedule = biped_walk(stance_of("bolt"), step_length=0.05, step_height=0.03, dt=0.02, step_knots=8, support_knots=2)
+    problem = gait_problem(robot_of("bolt"), schedule)
+    problem.free("dt", 0.002, 0.04)
+    first = SolverFDDP(problem).solve(*gait_guess(problem, schedule))
+    problem.free("dt", 0.002, 0.04, guess=1.03 * float(first.unknowns["dt"]))
+    linear, exact = (
+        SolverFDDP(problem, FDDPOptions(hessian=hessian, relative_tolerance=1e-13)).solve(first.xs, first.us)
+        for hessian in ("gauss-newton", "exact")
+    )
+    assert exact.converged
+    assert exact.cost == pytest.approx(linear.cost, rel=1e-12)
+    assert exact.iterations < 0.5 * linear.iterations
+    assert exact.cost == pytest.approx(SolverIpopt(problem).solve(exact).cost, rel=1e-9)
+    before, last = [record.stop for record in exact.history][-2:]
+    assert last < before**1.5
 
 
 def test_solver_follows_parameters_and_x0_of_its_problem() -> None:

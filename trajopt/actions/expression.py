@@ -131,9 +131,16 @@ class ActionModelExpression(ActionModelAbstract):
             UnsupportedOperationError: The dynamics are not a single expression.
         """
         raise UnsupportedOperationError(
-            f"{type(self).__name__}: a knot with such dynamics, as with contacts, is not a single expression; use "
+            f"{type(self).__name__}: a knot with such dynamics, as of a simulator, is not a single expression; use "
             "SolverSQP, SolverFDDP or SolverDDP"
         )
+
+    def knot_equations(self, *, terminal: bool) -> tuple[Instant, dict[str, SX], SX, SX]:
+        """Expressions as in `knot_expressions` of x, u and a quantity k; the symbol of k (nk,), and r (nk,) = 0 for it.
+
+        The first array of `Expansion.kept` is k, the second one its derivative by (x, u). Single expressions have no k.
+        """
+        return *self.knot_expressions(terminal=terminal), SX(0, 1), SX(0, 1)
 
     def lagrangian_expressions(
         self, *, terminal: bool, delta: SX | None = None

@@ -23,19 +23,24 @@ from trajopt.instant import Instant
 from trajopt.kernels.derivatives import jacobian
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
+from trajopt.model.newton import add_quotient
 from trajopt.model.parameters import Parameter
 from trajopt.model.parts import Bindings, call_formula, computed, named_call
 from trajopt.states.state_product import StateProduct
 from trajopt.states.state_vector import StateVector
 from trajopt.types import Reals
 
+Equations = tuple[Instant, dict[str, SX], SX, SX]
+"""Symbols, expressions, k and r of a knot, as of `ActionModelExpression.knot_equations`."""
+
 
 class ActionModelFreed(ActionModelExpression):
     """Model with unknown parameters θ behind its state: (x, θ)⁺ = (f(x, u; θ), θ), with cost l(x, u; θ).
 
-    Derivatives by x and u are those of the model. Derivatives by θ are those of the knot's single expression. A knot
-    that is none, as of an impulse or a simulator, has central differences instead, with a relative error of about 1e-9,
-    and no Hessian of the Lagrangian. In the Gauss-Newton Hessian the rows of θ are 0, which leaves it semidefinite.
+    Derivatives by x and u are those of the model. Derivatives by θ are those of the knot's expressions, and of the
+    equations of an implicit step. A knot without them, as of a simulator, has central differences instead, with a
+    relative error of about 1e-9, and no Hessian of the Lagrangian. In the Gauss-Newton Hessian, which is semidefinite,
+    the rows of θ are 0.
 
     An unknown with phases has as many values as phases. The run-time parameter "name.phase" (phases,) of a knot is 1 at
     the knot's phase and 0 elsewhere; a knot of no phase has zeros and keeps its parameter.
@@ -109,16 +114,17 @@ class ActionModelFreed(ActionModelExpression):
         own = [column for name, column in self.model.layout.columns.items() if name in names]
         if not self.model.nc or not own:
             return np.zeros(self.model.nc, dtype=np.bool_)
-        single = self._single(terminal=False)
-        if single is not None:
-            return np.array(ca.which_depends(single[1]["rows"], ca.vertcat(*own), 1, True), dtype=np.bool_)
+        knot = self._equations(terminal=False)
+        if knot is not None:
+            _, values, k, _ = knot
+            return np.array(ca.which_depends(values["rows"], ca.vertcat(*own, k), 1, True), dtype=np.bool_)
         blocks, owners = self.row_blocks, {name.rpartition(".")[0] for name in names}
         return np.repeat([block.constraint in owners for block in blocks], [block.size for block in blocks])
 
-    def _single(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]] | None:
-        """Symbols and expressions of a knot of the model; None if it is not a single expression."""
+    def _equations(self, *, terminal: bool) -> Equations | None:
+        """Symbols, expressions and equations of a knot of the model; None if it has none."""
         try:
-            return self.model.knot_expressions(terminal=terminal)
+            return self.model.knot_equations(terminal=terminal)
         except UnsupportedOperationError:
             return None
 
@@ -181,8 +187,8 @@ class ActionModelFreed(ActionModelExpression):
     ) -> Expansion:
         self.check_multipliers(multipliers)
         inner, values, theta = self._parted(program, point)
-        e, single = self.model.expansion(program, inner, lift=lift), self._single(terminal=point.u is None)
-        by = self._differences(program, inner, values) if single is None else self._by_unknowns(program, inner, *single)
+        e, knot = self.model.expansion(program, inner, lift=lift), self._equations(terminal=point.u is None)
+        by = self._differences(program, inner, values) if knot is None else self._by_unknowns(program, inner, knot, e)
         by = {name: self._by_states(program, point, slopes) for name, slopes in by.items()}
         n = self.model.state.ndx
 
@@ -201,15 +207,31 @@ class ActionModelFreed(ActionModelExpression):
             return whole
         return replace(whole, H=self.lagrangian_hessian(program, point, multipliers, e.kept))
 
-    def _by_unknowns(self, program: Program, point: Point, i: Instant, values: dict[str, SX]) -> dict[str, Array]:
+    def _by_unknowns(self, program: Program, point: Point, knot: Equations, e: Expansion) -> dict[str, Array]:
         """Derivatives of the next state, the cost and the rows by the knot's unknowns: "F" (ndx, .), "g" and "C"."""
-        results = {"g": jacobian(values["cost"], self._symbols)}
-        if "xnext" in values:
-            onto = self.model.state.sx_tangent_projection(values["xnext"])
-            results["F"] = SX(onto @ jacobian(values["xnext"], self._symbols))
-        if "rows" in values:
-            results["C"] = jacobian(values["rows"], self._symbols)
-        return named_call(program, "derivatives by unknowns", self._bindings(i, point), results)
+        i, values, k, _ = knot
+        named = {"g": values["cost"], "C": values.get("rows"), "F": values.get("xnext")}
+        onto = {"F": self.model.state.sx_tangent_projection(values["xnext"])} if "xnext" in values else {}
+        results = {
+            f"{name}{way}": SX(onto[name] @ jacobian(value, z)) if name in onto else jacobian(value, z)
+            for way, z in (("", self._symbols), (" by k", k))
+            for name, value in named.items()
+            if value is not None and (z.numel() or not way)
+        }
+        inputs = [*self._bindings(i, point), *([(k, e.kept[0])] if k.numel() else [])]
+        by = named_call(program, "derivatives by unknowns", inputs, results)
+        if k.numel():
+            dk = self._moved_solution(program, point, knot, e.kept[0])
+            for name in [name for name in named if name in by]:
+                by[name] = program.matmul(by[f"{name} by k"], dk, initial=by[name])
+        return by
+
+    def _moved_solution(self, program: Program, point: Point, knot: Equations, at: Array) -> Array:
+        """Derivative (nk, .) of the k of a knot by its unknowns, by the implicit function theorem; `at` is k (nk,)."""
+        i, _, k, r = knot
+        results = {"M": jacobian(r, k), "right": -jacobian(r, self._symbols)}
+        linear = named_call(program, "k by unknowns", [*self._bindings(i, point), (k, at)], results)
+        return add_quotient(program, linear["M"], linear["right"])
 
     def _differences(self, program: Program, point: Point, theta: Array) -> dict[str, Array]:
         """The same by central differences of the model's values."""
@@ -259,12 +281,12 @@ class ActionModelFreed(ActionModelExpression):
 
     @property
     def has_lagrangian_hessian(self) -> bool:
-        return self.model.has_lagrangian_hessian and self._is_single
+        return self.model.has_lagrangian_hessian and self._has_equations
 
     @functools.cached_property
-    def _is_single(self) -> bool:
-        """Whether the model is a single expression at running knots, or a terminal one."""
-        return isinstance(self.model, ActionModelTerminal) or self._single(terminal=False) is not None
+    def _has_equations(self) -> bool:
+        """Whether running knots of the model have expressions and equations, or it is a terminal one."""
+        return isinstance(self.model, ActionModelTerminal) or self._equations(terminal=False) is not None
 
     @property
     def hessian_on_request(self) -> bool:
@@ -279,14 +301,43 @@ class ActionModelFreed(ActionModelExpression):
         lam = None if lam is None else program.slice(lam, 0, self.model.state.ndx)
         own = Multipliers(dynamics=lam, rows=multipliers.rows)
         H = self.model.lagrangian_hessian(program, inner, own, kept)
-        i, values = self.model.knot_expressions(terminal=point.u is None)
-        total, reached, bindings = lagrangian(self.model.state, values, own)
-        slope = jacobian(total, self._symbols).T
-        rows = SX(ca.horzcat(*i.derivative(slope), jacobian(slope, self._symbols)))
-        rows = SX(ca.substitute(rows, reached, values.get("xnext", reached)))
-        inputs = [*self._bindings(i, inner), *bindings]
-        border = named_call(program, "Hessian by unknowns", inputs, {"rows": rows})["rows"]
+        border = self._hessian_by_unknowns(program, inner, own, kept)
         return self._bordered(program, H, self._by_states(program, point, border, both=True))
+
+    def _hessian_by_unknowns(
+        self, program: Program, point: Point, multipliers: Multipliers, kept: Sequence[Array]
+    ) -> Array:
+        """Rows by the knot's unknowns θ of the Hessian of the Lagrangian Φ by (x, u, θ).
+
+        With k(x, u, θ) of r = 0, they are (1; K_θ)ᵀ ∇²(Φ - μᵀ r) (1; K): rows of ∇² by (θ, k), columns by (x, u, θ, k).
+        """
+        knot = self.model.knot_equations(terminal=point.u is None)
+        i, values, k, r = knot
+        total, reached, bindings = lagrangian(self.model.state, values, multipliers)
+        following, inputs = values.get("xnext", reached), [*self._bindings(i, point), *bindings]
+        if k.numel():
+            inputs.append((k, kept[0]))
+            slope = SX(ca.densify(ca.substitute(jacobian(total, k).T, reached, following)))
+            adjoint = named_call(program, "adjoint of k", inputs, {"M": jacobian(r, k).T, "slope": slope})
+            mu = SX.sym("mu", k.numel())
+            inputs.append((mu, add_quotient(program, adjoint["M"], adjoint["slope"])))
+            total -= ca.dot(mu, r)
+        both = ca.vertcat(self._symbols, k)
+        slope = jacobian(total, both).T
+        rows = SX(ca.horzcat(*i.derivative(slope), jacobian(slope, both)))
+        rows = SX(ca.substitute(rows, reached, following))
+        border = named_call(program, "Hessian by unknowns", inputs, {"rows": rows})["rows"]
+        if not k.numel():
+            return border
+
+        def through(rows: SX, by_xu: SX, by_theta: SX) -> list[SX]:
+            K = ca.horzcat(by_xu, by_theta)
+            size = by_theta.shape[1]
+            columns = rows @ ca.vertcat(SX.eye(K.shape[1]), K)
+            return [SX(columns[:size, :] + by_theta.T @ columns[size:, :])]
+
+        dk = self._moved_solution(program, point, knot, kept[0])
+        return call_formula(program, "through_k", through, border, kept[1], dk)[0]
 
     def knot_expressions(self, *, terminal: bool) -> tuple[Instant, dict[str, SX]]:
         i, values = self.model.knot_expressions(terminal=terminal)

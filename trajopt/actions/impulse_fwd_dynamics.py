@@ -175,6 +175,11 @@ class ActionModelImpulseFwdDynamics(ActionModelCostedAbstract):
         inputs: Bindings = [(i.x, point.x), (self.layout, point.parameters)]
         return add_implicit_hessian(program, self.node(i), values, inputs, multipliers)
 
+    def _running_expressions(self) -> tuple[Instant, dict[str, SX]]:
+        i = self.instant()
+        values = {"cost": self.costs.value(i), "xnext": self._next_state(i), **self.constraints.named_rows(i)}
+        return i, self.node(i).insert(values)
+
     def _next_state(self, instant: Instant) -> SX:
         """Next state (q, v⁺) as an expression of x and the velocity w of the equations."""
         return SX(ca.vertcat(instant.x[: self.state.nq], self.node(instant).motion))

@@ -35,7 +35,8 @@ class FreeTime:
         total: Duration of the whole gait [s], such as `schedule.duration` to compare rhythms; by default it is free.
 
     Raises:
-        InvalidArgumentError: A bound is not a number or a list of numbers, or `total` is not a positive number.
+        InvalidArgumentError: A bound is not a number or a list of numbers, lower ones are not positive or exceed upper
+            ones, or `total` is not a positive number.
     """
 
     lower: float | Sequence[float]
@@ -50,6 +51,16 @@ class FreeTime:
                     f"{name}: expected one number or one for each phase [s], got {shown(getattr(self, name))}"
                 )
             object.__setattr__(self, name, tuple(value.tolist()) if value.ndim else float(value))
+        lower, upper = np.array(self.lower), np.array(self.upper)
+        if not np.all(lower > 0.0):
+            raise InvalidArgumentError(
+                f"lower: expected durations > 0 [s], got {shown(self.lower)}, with which time could stand still; write "
+                "for example FreeTime(0.05, 1.0)"
+            )
+        if (lower.ndim == 0 or upper.shape in ((), lower.shape)) and np.any(lower > upper):
+            raise InvalidArgumentError(
+                f"lower: expected lower <= upper [s], got {shown(self.lower)} and {shown(self.upper)}; swap the two"
+            )
         if self.total is not None:
             object.__setattr__(self, "total", check_positive("total", self.total, unit="s"))
 

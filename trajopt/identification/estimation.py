@@ -7,6 +7,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
@@ -17,7 +18,7 @@ from trajopt.actuation import ActuationModelFull
 from trajopt.checks import as_numbers, check_instance, check_items, check_mapping, check_texts
 from trajopt.costs import CostStack
 from trajopt.dynamics.friction import SmoothFriction
-from trajopt.errors import InvalidArgumentError, ModelEvaluationError, unknown_name
+from trajopt.errors import InvalidArgumentError, ModelEvaluationError, UnsupportedOperationError, unknown_name
 from trajopt.identification.combinations import null_space
 from trajopt.identification.coordinates import Coordinates
 from trajopt.identification.log import Log
@@ -143,6 +144,11 @@ def _action(model: Any, names: list[str], friction: Any) -> tuple[ActionModelExp
         for name in names:
             if name not in known:
                 raise unknown_name("unknown: parameter", name, known)
+            if name == "dt" or not _moves(model, name):
+                why = "follows from the times of the log" if name == "dt" else "the dynamics do not read"
+                raise InvalidArgumentError(
+                    f"unknown: expected parameters of the dynamics, got {name!r}, which {why}; leave it out"
+                )
         if friction is not None:
             raise InvalidArgumentError("friction: expected None for an action model, which has its own, got one")
         return model, names
@@ -160,6 +166,15 @@ def _action(model: Any, names: list[str], friction: Any) -> tuple[ActionModelExp
     motors, costs = ActuationModelFull(state), CostStack(state)
     dynamics = DifferentialActionModelFreeFwdDynamics(state, motors, costs, friction=friction)
     return IntegratedActionModelRK4(dynamics, dt=1e-3), [PREFIX + name for name in names]
+
+
+def _moves(model: ActionModelExpression, name: str) -> bool:
+    """Whether the next state depends on a parameter; True where it is no expression, as of an implicit step."""
+    try:
+        following = model.knot_expressions(terminal=False)[1]["xnext"]
+    except UnsupportedOperationError:
+        return True
+    return bool(ca.depends_on(following, model.layout.columns[name]))
 
 
 def _doubt_times(action: ActionModelExpression, logs: Sequence[Log]) -> None:

@@ -27,6 +27,7 @@ PAYLOAD = "payload"
 """Quantity of a parameter that is the mass of a payload."""
 PLACEMENT_QUANTITIES = ("translation", "rotation")
 JOINT_QUANTITIES = ("damping", "friction", "armature", *PLACEMENT_QUANTITIES)
+QUANTITIES = (*BODY_QUANTITIES, *JOINT_QUANTITIES)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,7 +95,7 @@ def robot_parameters(robot: Robot, names: Iterable[str]) -> dict[str, RobotParam
             parameters[name] = _of_joint(robot, name, owner, quantity)
         else:
             choices = [f"FRAME.{each}" for each in BODY_QUANTITIES] + [f"JOINT.{each}" for each in JOINT_QUANTITIES]
-            meant = [f"{owner}.{each}" for each in close_names(quantity, (*BODY_QUANTITIES, *JOINT_QUANTITIES))]
+            meant = [f"{owner}.{each}" for each in close_names(quantity, QUANTITIES)]
             raise unknown_name("parameter of a robot", name, choices, suggest=meant)
     return parameters
 

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from trajopt.checks import shape_of
-from trajopt.errors import InvalidArgumentError, unknown_name
+from trajopt.errors import InvalidArgumentError, TrajoptError, UnknownNameError, unknown_name
 from trajopt.model.parameters import Parameter
+from trajopt.robots.parameters import PREFIX, QUANTITIES
 from trajopt.shooting.kinds import Kind
 from trajopt.shooting.knots import Knots, describe, knot_numbers
 from trajopt.shooting.row_values import RowTable
+from trajopt.states.state_multibody import StateMultibody
 from trajopt.types import Reals
 
 
@@ -163,6 +165,7 @@ class ParameterTable:
     def _where(self, name: str, knots: Knots) -> list[int]:
         infos = self.infos
         if not isinstance(name, str) or name not in infos:
+            self._refuse_undeclared(name)
             of_term = [each for each in infos if each.startswith(f"{name}.")]
             raise unknown_name("parameter", name, infos, suggest=of_term[:4])
         having = infos[name].knots
@@ -176,6 +179,20 @@ class ParameterTable:
             absent = describe(missing) if missing else f"any of {knots!r}"
             raise InvalidArgumentError(f"knots: {name} does not exist at {absent}; it exists at {describe(having)}")
         return numbers
+
+    def _refuse_undeclared(self, name: Any) -> None:
+        """Raises UnknownNameError for a quantity that the robot has, but not as a parameter."""
+        state = self._kinds[0].model.state
+        if isinstance(state, StateMultibody) and isinstance(name, str) and name.rpartition(".")[2] in QUANTITIES:
+            short = name.removeprefix(PREFIX)
+            try:
+                state.robot.with_parameters(short)
+            except TrajoptError:
+                return
+            raise UnknownNameError(
+                f"parameter {name!r} not found; build the problem with robot.with_parameters({short!r}), then it is "
+                f"{PREFIX + short!r}"
+            )
 
     def _refuse_if_different(self, name: str, where: list[int]) -> None:
         """Raises InvalidArgumentError if values differ between running and terminal knots."""

@@ -145,6 +145,10 @@ def freed_parameter(
             f"lower: expected a time step > 0 [s], got {shown(lower)}, with which time could stand still; write "
             f"for example lower=1e-3"
         )
+    if info.shape == ():
+        for argument, bound in (("lower", low), ("upper", high)):
+            for value in bound[np.isfinite(bound)]:
+                table.check(name, value, argument)
     with_total = [each for each, other in others.items() if other.total is not None and each != name]
     if total is not None and with_total:
         raise InvalidArgumentError(f"total: expected one parameter with a total, got {with_total[0]} and {name}")
@@ -182,12 +186,17 @@ def _total(name: str, total: Any, lower: Reals, upper: Reals, phases: Sequence[S
 
 
 def _check_readers(name: str, kinds: Sequence[Kind]) -> None:
-    """Raises InvalidArgumentError for a weight, a bound, a black box, and a parameter that nothing reads."""
+    """Raises InvalidArgumentError for a weight, a bound, a switch, a black box, and a parameter that nothing reads."""
     owner, _, key = name.rpartition(".")
     if key in ("weight", "weights") or (key in KEYS and any(owner in kind.row_sizes() for kind in kinds)):
         raise InvalidArgumentError(
             f"name: expected a parameter of the motion, got {name!r}: weights and bounds say what is wanted, and the "
             "cheapest ones want nothing; free a time step, a mass, a length or a reference"
+        )
+    if key == "active":
+        raise InvalidArgumentError(
+            f"name: expected a parameter between its bounds, got {name!r}, which is 0 or 1; free the time steps of the "
+            "phases that it switches, such as by timing=FreeTime(...) of a gait"
         )
     if not any(reads(kind, name) for kind in kinds):
         raise InvalidArgumentError(

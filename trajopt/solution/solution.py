@@ -58,7 +58,7 @@ class Solution(DescribedMotion):
         Vxx: Hessian of the value function, shape (T + 1, ndx, ndx) [cost]; None if the solver has none.
         multipliers: Lagrange multipliers by kind, if the solver has them: "constraints" (T + 1, nc), which `prices`
             splits by constraint, and "dynamics" (T + 1, ndx) of SolverSQP; with k scalars of unknowns also "unknowns"
-            (T + 1, k), the derivative of the cost from each knot on by them [cost / unit].
+            (T + 1, k), the derivative of the cost from each knot on by each of them alone [cost / unit].
         unknowns: Values of the parameters that the solver chose, by name; see `ShootingProblem.free`.
         optima: Distinct optima of a solve from several starts, the lowest first: cost [cost], and number of starts.
         ends: How all starts of such a solve ended: name of the status, "ERROR", or "" of a start that was given up;

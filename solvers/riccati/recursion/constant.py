@@ -43,7 +43,7 @@ class ConstantStates:
         """Writes the code for q, from the cells of Fᵀ v."""
         x, b, s, knot = self._x, self._b, self._sizes, self._knot
         own = [
-            x.op("fadd", cell, x.load(b.at(knot.v, s.nx + first)))
+            x.op("fadd", cell, x.load_first(b.at(knot.v, s.nx + first), min(s.width, s.constant - first)))
             for first, cell in times(x, s.constant, s.nx, self._E, knot.v)
         ]
         for c in range(0, s.s, s.width):
@@ -76,8 +76,9 @@ class ConstantStates:
         """Row j of S + Y E + (W E)ᵀ, which is symmetric, in cells."""
         x, b, s = self._x, self._b, self._sizes
         E, W = b.at(self._E.base, (j, s.nx)), b.at(self._W.base, (j, s.row_V))
-        pairs = zip(times(x, s.constant, s.nx, self._Y, E), times(x, s.constant, s.nx, self._E, W))
-        return [x.total([p, q, x.load(b.at(W, s.nx + first))]) for (first, p), (_, q) in pairs]
+        Y = b.at(self._Y.base, (j, self._Y.row))
+        products = times(x, s.constant, s.nx, self._E, Y, (self._W, E))
+        return [x.op("fadd", cell, x.load(b.at(W, s.nx + first))) for first, cell in products]
 
 
 def spread(x: Cells, s: Sizes, c: int, of_xu: Sequence[str], of_theta: Sequence[str]) -> str:

@@ -217,21 +217,26 @@ def add_few_products(
             x.store(cell, x.b.at(target.base, (i, target.row), c))
 
 
-def times(x: Cells, rows: int, count: int, A: Matrix, vector: str) -> Iterator[tuple[int, str]]:
-    """Yields the product A z in cells: index of the first row, and the results of a cell of rows."""
+def times(
+    x: Cells, rows: int, count: int, A: Matrix, vector: str, *more: tuple[Matrix, str]
+) -> Iterator[tuple[int, str]]:
+    """Yields A z, plus the same of other pairs, in cells: index of the first row, and the results of a cell of rows."""
     b, full, rest = x.b, count // x.width, count % x.width
     for first in range(0, rows, x.width):
         height = min(x.width, rows - first)
-        sums, base = [ZERO] * height, b.at(A.base, first * A.row)
+        sums = [ZERO] * height
+        pairs = [(b.at(of.base, first * of.row), of.row, z) for of, z in ((A, vector), *more)]
         if full:
             with b.loop(0, full * x.width, x.width, carried=[(x.real, s) for s in sums]) as k:
-                z = x.load(b.at(vector, (k.index, 1)))
-                row = b.at(base, (k.index, 1))
-                k.carry(*[x.add_product(x.load(b.at(row, r * A.row)), z, k.values[r]) for r in range(height)])
+                sums = list(k.values)
+                for base, pitch, z in pairs:
+                    cell, row = x.load(b.at(z, (k.index, 1))), b.at(base, (k.index, 1))
+                    sums = [x.add_product(x.load(b.at(row, r * pitch)), cell, s) for r, s in enumerate(sums)]
+                k.carry(*sums)
             sums = k.results
         if rest:
-            z = x.first(rest, x.load(b.at(vector, full * x.width)))
-            tail = b.at(base, full * x.width)
-            cells = [x.first(rest, x.load(b.at(tail, r * A.row))) for r in range(height)]
-            sums = [x.add_product(cell, z, s) for cell, s in zip(cells, sums)]
+            for base, pitch, z in pairs:
+                cell, tail = x.first(rest, x.load(b.at(z, full * x.width))), b.at(base, full * x.width)
+                cells = [x.first(rest, x.load(b.at(tail, r * pitch))) for r in range(height)]
+                sums = [x.add_product(own, cell, s) for own, s in zip(cells, sums)]
         yield first, x.total(x.transpose(sums))

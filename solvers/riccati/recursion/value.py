@@ -82,6 +82,10 @@ class _Mirror:
             fine = self._on(full, rest, fine)
         return b.text(f"ret i1 {x.all(fine)}")
 
+    def written(self, count: int) -> int:
+        """Doubles of a cell that are stored for `count` of V: all where there is room, as loads wait for pieces."""
+        return self.x.width if self.row % self.x.width == 0 else count
+
     def _below(self, i: str | int, j: str | int, rows: int, fine: str) -> str:
         """A block below the diagonal, of some rows, and its transpose."""
         x, b, n = self.x, self.b, self.row
@@ -92,7 +96,7 @@ class _Mirror:
             fine = x.bounded(row, fine)
         across = b.at("%V", (j, n), (i, 1))
         for r, row in enumerate(x.transpose(block)):
-            x.store_first(row, b.at(across, r * n), rows)
+            x.store_first(row, b.at(across, r * n), self.written(rows))
         return fine
 
     def _on(self, i: str | int, rows: int, fine: str) -> str:
@@ -103,6 +107,6 @@ class _Mirror:
         for r, (row, across) in enumerate(zip(block, x.transpose(block))):
             here = [lane == r for lane in range(x.width)]
             both = x.op("fadd", x.first(r + 1, row, across), x.select(here, self.reg, ZERO))
-            x.store_first(both, b.at(V, r * n), rows)
+            x.store_first(both, b.at(V, r * n), self.written(rows))
             fine = x.bounded(both, fine)
         return fine

@@ -94,8 +94,7 @@ class IntegratedActionModelImplicit(IntegratedActionModelAbstract):
             later = program.matmul(self.rows_of_stages[1].added(program, e.C), by["Z"])
             rows, C = stacked(program, [rows, self._chosen_rows(program, 1, e.rows)]), stacked(program, [C, later])
         xnext = self._next_state(program, point, k)
-        kept = (k, quotient) if self.has_lagrangian_hessian else ()
-        return Expansion(xnext=xnext, F=by["F"], cost=e.cost, g=g, H=H, rows=rows, C=C, kept=kept)
+        return Expansion(xnext=xnext, F=by["F"], cost=e.cost, g=g, H=H, rows=rows, C=C, kept=(k, quotient))
 
     # The stage
 
@@ -151,7 +150,7 @@ class IntegratedActionModelImplicit(IntegratedActionModelAbstract):
         return (0.0, self.c)
 
     def _stage_structure(self) -> dict[int, SX]:
-        x, k, dk = (SX.sym("a", *shape) for shape in ((self.state.nx, 1), *self._unknown_shapes))
+        x, k, dk = (SX.sym("a", *shape) for shape in ((self.state.nx, 1), *self.kept_shapes))
         by_x, by_k = self._sensitivity(x, k, self.c)
         return {1: SX(ca.sparsify(self._of_stage(by_x, by_k, dk)))}
 
@@ -196,21 +195,27 @@ class IntegratedActionModelImplicit(IntegratedActionModelAbstract):
         return self.differential.exact_hessian or self.differential.implicit_hessian
 
     @property
-    def kept_shapes(self) -> tuple[tuple[int, int], ...]:
+    def kept_shapes(self) -> tuple[tuple[int, int], tuple[int, int]]:
         """Shapes of the unknown and of its derivative."""
-        return self._unknown_shapes if self.has_lagrangian_hessian else ()
-
-    @property
-    def _unknown_shapes(self) -> tuple[tuple[int, int], tuple[int, int]]:
         return (self._size, 1), (self._size, self.state.ndx + self.nu)
+
+    def _expressions(self) -> ImplicitStage:
+        i, k = self.instant(), SX.sym("k", self._size)
+        return ImplicitStage(i, k, self._moved(i.x, k, self.c), self._moved(i.x, k, 1.0), self.dt)
+
+    def knot_equations(self, *, terminal: bool) -> tuple[Instant, dict[str, SX], SX, SX]:
+        if terminal:
+            return super().knot_equations(terminal=True)
+        stage, d = self._expressions(), self.differential
+        return stage.instant, stage.values(d, self.rows_of_stages.get(1)), stage.k, stage.residual(d)
 
     def _lagrangian_hessian(
         self, program: Program, point: Point, multipliers: Multipliers, kept: Sequence[Array]
     ) -> Array:
         if point.u is None:
             return super()._lagrangian_hessian(program, point, multipliers, kept)
-        i, k = self.instant(), SX.sym("k", self._size)
-        stage = ImplicitStage(i, k, self._moved(i.x, k, self.c), self._moved(i.x, k, 1.0), self.dt)
+        stage = self._expressions()
+        i = stage.instant
         inputs: Bindings = [(i.x, point.x), (i.u, point.u), (self.layout, point.parameters)]
         rows = self.rows_of_stages
         return add_hessian(self.differential, program, stage, inputs, (kept[0], kept[1]), multipliers, rows.get(1))

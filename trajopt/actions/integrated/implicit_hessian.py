@@ -53,6 +53,17 @@ class ImplicitStage:
             return self.at(self.k - d.dynamics(at), at)
         return self.at(SX(ca.substitute(implicit.residual, implicit.symbol, self.k)), at)
 
+    def values(self, d: DifferentialActionModelAbstract, later: StageRows | None) -> dict[str, SX]:
+        """Expressions "cost", "xnext" and, if there are constraints, "rows", whose last ones are those of the stage."""
+        at = d.instant()
+        cost = sum(d.term_values(at).values(), SX(0))
+        values = {"cost": self.dt * self.at(cost, at), "xnext": self.xnext}
+        if d.constraints.constraints:
+            rows = d.row_values(self.instant)
+            stages = [] if later is None else [self.at(later.of(d.row_values(at)), at)]
+            values["rows"] = ca.vertcat(rows, *stages)
+        return values
+
     def at(self, value: SX, instant: Instant) -> SX:
         """A value of an instant, at the stage."""
         return SX(ca.substitute(value, ca.vertcat(instant.x, instant.u), ca.vertcat(self.y, self.instant.u)))
@@ -78,14 +89,8 @@ def add_hessian(
         multipliers: λ and y.
         later: Constraint rows of the stage, which follow those of the knot; None if it has none.
     """
-    i, k, state = stage.instant, stage.k, d.state
-    at, r = d.instant(), stage.residual(d)
-    cost = sum(d.term_values(at).values(), SX(0))
-    values = {"cost": stage.dt * stage.at(cost, at), "xnext": stage.xnext}
-    if multipliers.rows is not None:
-        rows = d.row_values(i)
-        values["rows"] = rows if later is None else ca.vertcat(rows, stage.at(later.of(d.row_values(at)), at))
-    total, reached, bindings = lagrangian(state, values, multipliers)
+    i, k, state, r = stage.instant, stage.k, d.state, stage.residual(d)
+    total, reached, bindings = lagrangian(state, stage.values(d, later), multipliers)
     arguments: Bindings = [*inputs, (k, kept[0]), *bindings]
     slope = ca.substitute(jacobian(total, k).T, reached, stage.xnext)
     first = {"M": jacobian(r, k).T, "slope": ca.densify(slope)}

@@ -1,35 +1,41 @@
-"""Lines about parameters that the solver chose: their values, and what a bound that holds one costs."""
+"""Lines about parameters that the solver chose: their values, and what bounds and totals that hold them cost."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trajopt.analysis.touching import touching_distance
-from trajopt.shooting.unknown import labels_of
+from trajopt.shooting.unknown import Unknown, labels_of
+from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
-PART = 0.01  # of a bound that is moved
+PART = 0.01  # of a bound that is moved, or of the distance to the other bound from one of 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Element:
-    """One element of an unknown; `side` is "lower" or "upper" if it is at that bound or beyond, and empty otherwise."""
+    """One element of an unknown, or its total.
+
+    `side` is "lower" or "upper" if it is at that bound or beyond, and empty otherwise. `fixed` says what fixes it, if
+    anything does. `price` is the derivative of the cost by the bound or fixed value, and `step` a small part of these.
+    """
 
     label: str
     value: float
     unit: str
-    bounded: bool
-    fixed: bool
-    beyond: bool
-    side: str
-    bound: float
     price: float
+    bounded: bool = False
+    fixed: str = ""
+    beyond: bool = False
+    side: str = ""
+    bound: float = np.nan
+    step: float = np.nan
 
 
 def unknown_lines(solution: Solution) -> list[str]:
@@ -52,44 +58,78 @@ def bounds_of_failure(solution: Solution) -> list[str]:
 
 
 def _elements(solution: Solution) -> Iterator[_Element]:
-    prices, problem = solution.multipliers.get("unknowns"), solution.problem
-    at = 0
+    prices, problem, at = solution.multipliers.get("unknowns"), solution.problem, 0
     for name, value in solution.unknowns.items():
         unknown = None if problem is None else problem.unknowns.get(name)
-        unit = "" if unknown is None or unknown.unit == "-" else f" {unknown.unit}"
-        limits = np.tile([[-np.inf], [np.inf]], value.size)
-        bounded = unknown is not None and unknown.shape == value.shape
-        if unknown is not None and bounded:
-            limits = np.array(unknown.bounds)
-        for i, (label, number) in enumerate(zip(labels_of(name, value.shape), value.ravel(order="F"))):
-            bounds = limits[:, i]
-            near = touching_distance(np.array([number]), *limits[:, i : i + 1])
-            nearest, fixed = int(np.argmin(np.abs(number - bounds))), bool(bounds[0] == bounds[1])
-            beyond = bool(max(bounds[0] - number, number - bounds[1]) > near)
-            touches = not fixed and bool(beyond or abs(number - bounds[nearest]) <= near)
-            yield _Element(
-                label=label,
-                value=float(number),
-                unit=unit,
-                bounded=bounded,
-                fixed=fixed,
-                beyond=beyond,
-                side=("lower", "upper")[nearest] if touches else "",
-                bound=float(bounds[nearest]) if touches else np.nan,
-                price=float(prices[0, at]) if prices is not None and solution.converged else 0.0,
-            )
-            at += 1
+        slopes = np.zeros(value.size)
+        if prices is not None and solution.converged:
+            slopes = prices[0, at : at + value.size]
+        at += value.size
+        if unknown is not None and unknown.shape == value.shape:
+            yield from _of_unknown(unknown, value.ravel(order="F"), slopes)
+            continue
+        unit = "" if unknown is None else _after(unknown.unit)
+        for label, number in zip(labels_of(name, value.shape), value.ravel(order="F")):
+            yield _Element(label=label, value=float(number), unit=unit, price=0.0)
+
+
+def _of_unknown(unknown: Unknown, values: Reals, slopes: Reals) -> Iterator[_Element]:
+    """Elements of an unknown, then its total; `slopes` are the derivatives of the cost by each value alone.
+
+    With a total Σ c θ, a bound moves while elements within their bounds keep the total. These have the same slope per
+    c, the price μ of the total; the price of a bound is its slope less c μ.
+    """
+    unit = _after(unknown.unit)
+    found = [_beside(value, low, high) for value, low, high in zip(values, *unknown.bounds)]
+    if unknown.total is not None:
+        inside = np.array([not each["side"] and not each["fixed"] for each in found])
+        weights = unknown.counts * inside
+        price = weights @ slopes / (weights @ weights) if inside.any() else np.nan
+        slopes = slopes - unknown.counts * price
+    for label, value, slope, place in zip(unknown.labels, values, slopes, found):
+        yield _Element(label=label, value=float(value), unit=unit, price=float(slope), bounded=True, **place)
+    if unknown.total is not None:
+        total, step = unknown.total, PART * abs(unknown.total)
+        label = f"{unknown.name} in all"
+        yield _Element(
+            label=label, value=total, unit=unit, price=price, bounded=True, fixed="its total", bound=total, step=step
+        )
+
+
+def _beside(value: float, lower: float, upper: float) -> dict[str, Any]:
+    """Place of a value beside its bounds, as fields of an `_Element`."""
+    bounds, none = np.array([[lower], [upper]]), np.array([np.inf])
+    near = [touching_distance(np.array([value]), low, high) for low, high in ((bounds[0], none), (-none, bounds[1]))]
+    nearest, fixed = int(np.argmin(np.abs(value - bounds))), lower == upper
+    beyond = bool(lower - value > near[0] or value - upper > near[1])
+    touches = not fixed and bool(beyond or abs(value - bounds[nearest]) <= near[nearest])
+    bound = float(bounds[nearest, 0]) if touches or fixed else np.nan
+    width = upper - lower if np.isfinite(upper - lower) else 1.0
+    return {
+        "fixed": "its bounds" if fixed else "",
+        "beyond": beyond,
+        "side": ("lower", "upper")[nearest] if touches else "",
+        "bound": bound,
+        "step": PART * (abs(bound) or width),
+    }
+
+
+def _after(unit: str) -> str:
+    """A unit behind a number; empty for "-"."""
+    return "" if unit == "-" else f" {unit}"
 
 
 def _bound(element: _Element, cost: float) -> str:
-    """Text about the bound at which an element is, if it has bounds."""
-    if element.fixed:
-        return ", fixed by its bounds"
-    if not element.side:
+    """Text about the bound at which an element is, if it has bounds, or about what fixes it."""
+    if not element.side and not element.fixed:
         return ", within its bounds" if element.bounded else ""
-    sign, way = (-1.0, "lower") if element.side == "lower" else (1.0, "raise")
-    saved = -sign * element.price * PART * abs(element.bound)
+    where = f", fixed by {element.fixed}"
+    if element.side:
+        where = f", {'beyond' if element.beyond else 'at'} its {element.side} bound"
+    way = "raise" if element.price < 0.0 else "lower"
+    saved = abs(element.price) * element.step
+    if not saved > 0.0 or (element.side and (way == "raise") != (element.side == "upper")):
+        return where
+    amount = f"{round(100 * PART)} %" if element.bound else f"{element.step:.3g}{element.unit}"
     share = f" ({100 * saved / cost:.2g} % of the cost)" if cost > 0.0 else ""
-    word = f"; to {way} it by {round(100 * PART)} % would save about {saved:.3g}{share}"
-    where = "beyond" if element.beyond else "at"
-    return f", {where} its {element.side} bound" + (word if saved > 0.0 else "")
+    return f"{where}; to {way} it by {amount} would save about {saved:.3g}{share}"
