@@ -181,7 +181,8 @@ class DescentBuilder:
 
         S is the least change of τ S with (H + S) step = y, the change of g; τ <= 1 lets S shrink with the residuals.
         """
-        if not self.model.has_costs:
+        import os
+        if not self.model.has_costs or os.environ.get("MODE")=="E":
             return H, self.S
         y, last = g - self.g, ca.tril2symm(ca.tril(self.S))
         rest = y - ca.tril2symm(ca.tril(H)) @ step
@@ -232,6 +233,11 @@ class DescentBuilder:
         H = t.jacobian.T @ (ca.diag(counts * active) @ t.jacobian)
         if self.model.has_costs:
             merit, g, H = merit + sigma * t.cost, g + sigma * t.gradient, H + sigma * t.hessian
+            import os
+            if os.environ.get("MODE", ""):
+                full = H + ca.if_else(sigma > 0, self.model.bending(penalty * counts * (w - s), sigma), 0.0)
+                print("instructions", ca.Function("f", [t.q, self.model.layout.symbols, self.y, self.s, self.settings], [H[self.moving,self.moving], g]).n_instructions(), ca.Function("f", [t.q, self.model.layout.symbols, self.y, self.s, self.settings], [full[self.moving,self.moving], g]).n_instructions())
+                H = full
         cost = t.cost + self._price(beyond(t.rows, t.lower, t.upper))
         results = [merit, g[self.moving], ca.tril(H[self.moving, self.moving]), violation, cost, y, penalty]
         symbols = [t.q, self.model.layout.symbols, self.y, self.s, self.settings]

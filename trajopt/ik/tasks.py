@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
+from trajopt.actions.lagrangian import second_derivatives
 from trajopt.analysis.obstacles import Obstacle, obstacles_in
 from trajopt.analysis.references import Item
 from trajopt.checks import check_array
@@ -210,6 +211,35 @@ class TaskModel(Model):
         lower, upper, linear, quadratic = (column(key) for key in ("lower", "upper", "linear", "quadratic"))
         q = instant.x[:nq]
         return TaskExpressions(q, rows, jacobian, lower, upper, linear, quadratic, cost, gradient, hessian)
+
+    def bending(self, forces: SX, sigma: SX) -> SX:
+        """Sum of second derivatives (nv, nv) of forcesᵀ c and, times the gradient of their price, of residuals of costs.
+
+        Those of collision rows, which are many and long, are left out.
+        """
+        nv, instant = self.state.nv, Instant(self.state, 0)
+        sizes, first = self.constraints.sizes(0), 0
+        parts: list[tuple[Any, SX]] = []
+        for c in self.constraints.constraints:
+            size = sizes[c.name]
+            if not isinstance(c.residual, ResidualModelCollisions):
+                parts.append((c.residual, forces[first : first + size]))
+            first += size
+        for term in self.costs.terms:
+            slope = term.weight.symbol * term.activation.gradient(term.residual.expression(instant))
+            parts.append((term.residual, sigma * slope))
+        hessian, rest, symbols, slopes = SX(nv, nv), SX(0), [], []
+        for residual, slope in parts:
+            own = residual.curvature(instant, slope, SX.zeros(slope.shape))
+            if own is not None:
+                hessian += own[:nv, :nv]
+                continue
+            symbols.append(SX.sym("slope", slope.numel()))
+            slopes.append(slope)
+            rest += ca.dot(symbols[-1], residual.expression(instant))
+        more = second_derivatives(self.state, instant, rest)[1][:nv, :nv]
+        hessian += ca.substitute(more, ca.vertcat(*symbols), ca.vertcat(*slopes)) if symbols else more
+        return SX(ca.substitute(hessian, instant.x[self.state.nq :], SX.zeros(nv)))
 
     @classmethod
     def of(cls, robot: Robot, tasks: Any) -> TaskModel:
