@@ -103,21 +103,34 @@ class DescentBuilder:
         program = Program("pass")
         arrays = [program.input(*each.shape) for each in (*self.memory, *self.constants)]
         step = self._solved(program, arrays, self.now["damping"])
+        step = self._solved(program, arrays, self.now["damping"], step)
         reads = list(zip([*self.memory, *self.constants], arrays))
         program.output(*call_formula(program, "move", self._moved, step, reads=reads))
         return program
 
-    def _solved(self, program: Program, arrays: list[Array], damping: SX) -> Array:
-        """Adds the step (n,); coordinates at an active limit have a row of the identity, and do not move."""
+    def _solved(self, program: Program, arrays: list[Array], damping: SX, last: Array | None = None) -> Array:
+        """Adds the step (n,) of coordinates that are not pressed against a limit; those of `last` beyond one stop there.
+
+        Others have rows of the identity. Clipping alone would tear the coordinates of a step apart, so that stiff
+        constraints refuse it.
+        """
         down, up = self._room
         free = ca.if_else(ca.logic_or(ca.logic_and(down >= 0, self.g > 0), ca.logic_and(up <= 0, self.g < 0)), 0.0, 1.0)
+        d, stops = SX.sym("d", self.g.numel()), SX.zeros(self.g.numel())
+        if last is not None:
+            inside = ca.logic_or(ca.logic_and(d > down, d < up), ca.logic_not(ca.mmax(ca.fabs(d)) < np.inf))
+            stops = ca.if_else(inside, 0.0, ca.fmin(ca.fmax(d, down), up))
+            free = ca.if_else(inside, free, 0.0)
+        H = ca.tril2symm(ca.tril(self.H))
         matrix = SX.zeros(self.H.shape)
         for i in range(self.g.numel()):
             for j in range(i):
                 matrix[i, j] = ca.if_else(free[i] * free[j], self.H[i, j], 0.0)
             matrix[i, i] = ca.if_else(free[i], self.H[i, i] + damping, 1.0)
-        right = -free * self.g
-        a, b = program.call(ca.Function("system", [*self.memory, *self.constants], [matrix, right]), *arrays)
+        right = ca.if_else(free, -self.g - H @ stops, stops)
+        reads = [*self.memory, *self.constants] + ([] if last is None else [d])
+        arrays = arrays if last is None else [*arrays, last]
+        a, b = program.call(ca.Function("system", reads, [matrix, right]), *arrays)
         return program.solve(program.factor(a), b)
 
     @functools.cached_property
