@@ -22,7 +22,7 @@ from trajopt.ik.coordinates import limited, limits
 from trajopt.ik.fixed import columns
 from trajopt.instant import Instant
 from trajopt.model import Model, Parameter
-from trajopt.residuals import ResidualModelCollisions
+from trajopt.residuals import ResidualModelAbstract, ResidualModelCollisions
 from trajopt.robots import Robot
 from trajopt.shooting.collision_slots import CollisionSlots
 from trajopt.states.state_multibody import StateMultibody, check_robot_state
@@ -212,33 +212,35 @@ class TaskModel(Model):
         q = instant.x[:nq]
         return TaskExpressions(q, rows, jacobian, lower, upper, linear, quadratic, cost, gradient, hessian)
 
-    def bending(self, forces: SX, sigma: SX) -> SX:
-        """Sum of second derivatives (nv, nv) of forcesᵀ c and, times the gradient of their price, of residuals of costs.
+    def curvature(self, forces: SX, sigma: SX) -> SX:
+        """Second derivatives (nv, nv) of forces · c + σ f that Gauss-Newton leaves out: those of rows and residuals.
 
-        Those of collision rows, which are many and long, are left out.
+        Without those of collision rows, which would take four times as many instructions and no fewer iterations.
+
+        Args:
+            forces: Derivative of Φ by each row of the constraints (nc,).
+            sigma: Factor σ of the costs.
         """
-        nv, instant = self.state.nv, Instant(self.state, 0)
-        sizes, first = self.constraints.sizes(0), 0
-        parts: list[tuple[Any, SX]] = []
-        for c in self.constraints.constraints:
-            size = sizes[c.name]
-            if not isinstance(c.residual, ResidualModelCollisions):
-                parts.append((c.residual, forces[first : first + size]))
-            first += size
+        nv, instant, ends = self.state.nv, Instant(self.state, 0), np.cumsum([0, *self.constraints.sizes(0).values()])
+        parts: list[tuple[ResidualModelAbstract, SX]] = [
+            (c.residual, forces[int(first) : int(end)])
+            for c, first, end in zip(self.constraints.constraints, ends, ends[1:])
+            if not isinstance(c.residual, ResidualModelCollisions)
+        ]
         for term in self.costs.terms:
-            slope = term.weight.symbol * term.activation.gradient(term.residual.expression(instant))
-            parts.append((term.residual, sigma * slope))
-        hessian, rest, symbols, slopes = SX(nv, nv), SX(0), [], []
+            r = term.residual.expression(instant)
+            parts.append((term.residual, sigma * term.weight.symbol * term.activation.gradient(r)))
+        hessian, others, slopes = SX(nv, nv), [SX(0, 1)], [SX(0, 1)]
         for residual, slope in parts:
             own = residual.curvature(instant, slope, SX.zeros(slope.shape))
             if own is not None:
                 hessian += own[:nv, :nv]
-                continue
-            symbols.append(SX.sym("slope", slope.numel()))
-            slopes.append(slope)
-            rest += ca.dot(symbols[-1], residual.expression(instant))
-        more = second_derivatives(self.state, instant, rest)[1][:nv, :nv]
-        hessian += ca.substitute(more, ca.vertcat(*symbols), ca.vertcat(*slopes)) if symbols else more
+            else:
+                others.append(residual.expression(instant))
+                slopes.append(slope)
+        constant = SX.sym("slopes", sum(each.numel() for each in slopes))
+        differentiated = second_derivatives(self.state, instant, ca.dot(constant, ca.vertcat(*others)))[1][:nv, :nv]
+        hessian += ca.substitute(differentiated, constant, ca.vertcat(*slopes))
         return SX(ca.substitute(hessian, instant.x[self.state.nq :], SX.zeros(nv)))
 
     @classmethod
