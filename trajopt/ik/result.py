@@ -99,7 +99,8 @@ class IKResult:
     Attributes:
         q: The best configuration (nq,) [rad, m].
         configurations: All configurations found that satisfy the constraints (k, nq), sorted by cost, then by distance
-            from `start`, or without one from limits. If none does, only the nearest one.
+            from `start`, or without one from limits. If none does, only the nearest one. Of angles that differ by whole
+            turns they have those nearest to `start`, or without one to the neutral configuration.
         status: Reason why the solve stopped.
         cost: Value of the costs at q, with the prices of slacks of soft rows [cost].
         distance: Norm of the violations of the hard constraints at q [units of their rows]; 0 within tolerance.
