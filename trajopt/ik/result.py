@@ -63,6 +63,7 @@ class TaskResidual:
             `CollisionShapes.left_out`.
         far: For each configuration text on a target of a frame that no posture reaches, "" for others; empty for tasks
             without one.
+        is_cost: Whether the task is a cost, which has no bounds.
         touching: For each configuration the two bodies that are closest to their margin or beyond it, "" if none is
             near, and that margin [m]; empty for other tasks.
     """
@@ -75,6 +76,7 @@ class TaskResidual:
     unchecked: str = ""
     touching: tuple[tuple[str, float], ...] = ()
     far: tuple[str, ...] = ()
+    is_cost: bool = False
 
     @property
     def closest(self) -> str:
