@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import pickle
+import re
 from pathlib import Path
 
 import numpy as np

@@ -39,9 +39,14 @@ class JointPath(Immutable):
         from scipy.interpolate import CubicSpline
 
         self.waypoints = as_numbers("waypoints", waypoints, "configurations (n, nq)")
-        if self.waypoints.ndim != 2 or len(self.waypoints) < 2 or not np.all(np.isfinite(self.waypoints)):
+        if self.waypoints.ndim != 2 or len(self.waypoints) < 2:
             raise InvalidArgumentError(
-                f"waypoints: expected finite configurations (n, nq) with n >= 2, got shape {self.waypoints.shape}"
+                f"waypoints: expected configurations (n, nq) with n >= 2, got shape {self.waypoints.shape}"
+            )
+        if not np.all(finite := np.isfinite(self.waypoints)):
+            i, j = (int(each) for each in np.argwhere(~finite)[0])
+            raise InvalidArgumentError(
+                f"waypoints[{i}]: expected finite numbers, got {self.waypoints[i, j]} as coordinate {j}"
             )
         lengths = np.linalg.norm(np.diff(self.waypoints, axis=0), axis=1)
         if not lengths.all():
