@@ -247,9 +247,7 @@ def test_a_path_without_a_motion_says_so() -> None:
         still = dataclasses.replace(motion, squares=squares * motion.squares, status=SolverStatus.MAX_ITERATIONS)
         assert "5 waypoints of ur5 without a motion, stopped at max_iterations" in repr(still)
         assert still.duration == np.inf
-        with pytest.raises(
-            UnsupportedOperationError, match="along the whole path, but the solver stopped"
-        ):
+        with pytest.raises(UnsupportedOperationError, match="along the whole path, but the solver stopped"):
             still.usage()
 
 
