@@ -2,10 +2,10 @@
 
 The merit of a configuration is Φ = σ f + ½ ρ |w|², with w = s - clip(s, lower, upper) and s = c + y / ρ: the augmented
 Lagrangian of costs f and constraints c. For soft rows w loses the slack s, and Φ gains its price, for the s of least Φ;
-with σ = 0 they do not count. With σ = 0, y = 0 and ρ = 1 it is half the squared violation. An iteration
-solves (H + λ I) d = -g for the coordinates that are not at an active limit; with costs again, with those that d takes
-beyond a limit stopped there. It moves to q ⊕ clip(d), and accepts the step if Φ falls; otherwise λ grows. When no step lowers Φ
-any more, y becomes ρ w. Tasks are evaluated once in each iteration, because g and H are stored with the configuration.
+with σ = 0 they do not count. With σ = 0, y = 0 and ρ = 1 it is half the squared violation. An iteration solves (H + λ
+I) d = -g for the coordinates that are not at an active limit; with costs again, with those that d takes beyond a limit
+stopped there. It moves to q ⊕ clip(d), and accepts the step if Φ falls; otherwise λ grows. When no step lowers Φ any
+more, y becomes ρ w. Tasks are evaluated once in each iteration, because g and H are stored with the configuration.
 
 H has the Gauss-Newton terms of costs and constraints. With costs it is exact but for the curvature of collision rows,
 since costs far from zero and multipliers bend flat valleys.
