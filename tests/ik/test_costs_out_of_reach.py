@@ -88,4 +88,4 @@ def test_a_descent_without_iterations_left_returns_to_the_constraints_and_is_not
     result = ik.solve(robot, tasks, of(*TARGETS[0][:2]), start=q0, starts=1)
     assert result.status is IKStatus.MAX_ITERATIONS
     assert max(np.abs(each.violation).max() for each in result.residuals.values()) <= 1e-6
-    assert before.cost < result.cost < 0.1  # 0.91 at the start
+    assert before.cost < result.cost < 0.2  # 0.91 at the start

@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 
 import trajopt
+from tests.benchmarks.collision_ik import standing
+from tests.support.ik_robots import placement_task
 from trajopt import ik
 from trajopt.constraints import ConstraintStack
 from trajopt.ik import search
 from trajopt.ik.search import DescentEnds, Search
+from trajopt.robots.collisions.samples import random_configurations
 from trajopt.types import Reals
 
 HALF_A_TURN = np.array([[1.0, 0.0, 0.0, 0.4], [0.0, -1.0, 0.0, 0.3], [0.0, 0.0, -1.0, 0.3], [0.0, 0.0, 0.0, 1.0]])
@@ -64,3 +67,25 @@ def test_more_starts_only_add_to_the_descents_that_are_finished(monkeypatch: pyt
     for (before, few), (after, many) in itertools.pairwise(distances):
         assert after <= before
         assert few < many
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("collisions", [False, True])
+def test_a_cost_of_few_rows_is_settled_beside_other_rows(*, collisions: bool) -> None:
+    """A Talos on fixed legs with a hand in place and the centre of mass as cost: 14 joint angles in a flat valley.
+
+    Without the curvature of constraints, and with steps clipped at limits, 82 % were settled, with collision rows 42 %.
+    """
+    robot = trajopt.load_robot("talos")
+    state, fixed = trajopt.StateMultibody(robot), standing(robot)
+    q = np.tile(robot.configuration("half_sitting"), (100, 1))
+    arm = [robot.model.joints[robot.model.getJointId(f"arm_left_{i}_joint")].idx_q for i in range(1, 8)]
+    q[:, arm] = random_configurations(robot.model, 100, 7)[:, arm]
+    task = placement_task(state, "gripper_left_base_link")
+    com = trajopt.ResidualModelCoMPosition(state, robot.com(robot.configuration("half_sitting")))
+    costs = trajopt.CostStack(state).add("com", com, weight=1.0)
+    targets = {"tool.reference": robot.placement(q, "gripper_left_base_link")}
+    batch = ik.solve_batch(robot, (task, costs), targets, fixed=fixed, collisions=collisions)
+    reached = batch.violation <= batch.tolerance
+    assert reached.mean() > 0.9
+    assert batch.solved[reached].mean() > (0.6 if collisions else 0.92)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from pathlib import Path
 
 import numpy as np
@@ -366,3 +367,23 @@ def test_a_tracker_keeps_a_limit_of_velocity() -> None:
     for wrong in (0.0, [1.0, 2.0], -1.0):
         with pytest.raises(InvalidArgumentError, match="velocity: expected a positive number, or 9 of them"):
             ik.IKTracker(state.robot, hand_and_posture(state), POSTURE, 1e-2, velocity=wrong)
+
+
+def test_text_tells_how_far_each_constraint_is_from_holding() -> None:
+    """A centre of mass within its bounds had its height as "largest 0.53", beside a path that holds."""
+    robot = trajopt.load_robot("panda")
+    state, q = trajopt.StateMultibody(robot), robot.configuration("default")
+    path = np.tile(robot.placement(q, "panda_hand"), (20, 1, 1))
+    path[:, 0, 3] += np.linspace(0.0, 0.02, 20)
+    hand, com = trajopt.ResidualModelFramePlacement(state, "panda_hand"), trajopt.ResidualModelCoMPosition(state)
+    tasks = trajopt.ConstraintStack(state).add("hand", hand, equals=0.0).add("com", com, lower=-1.0, upper=1.0)
+    tasks.add("low", com, upper=[1.0, 1.0, 0.3], soft=(0.0, 1e-9))
+    posture = trajopt.ResidualModelState(state, state.at_rest(q))
+    costs = trajopt.CostStack(state).add("posture", posture, weight=1.0)
+    motion = ik.track(robot, (tasks, costs), {"hand.reference": path}, dt=0.02)
+    lines = dict(line.split(maxsplit=1) for line in str(motion).splitlines())
+    assert motion.followed
+    assert re.fullmatch(r"off by \S+ m and \S+ rad at knot \d+", lines["hand"])
+    assert lines["com"] == "within its bounds"
+    assert re.fullmatch(r"off by up to 0\.2\d+ m at knot \d+ \(soft\)", lines["low"])
+    assert lines["posture"].startswith("cost, residuals up to 0.")

@@ -79,7 +79,8 @@ def test_programs_multiply_and_add_boxes() -> None:
     program = Program("product")
     A, b = program.input(2, 2), program.input(2)
     program.output(program.matmul(A, b))
-    (result,) = program.evaluate([[1.0, -1.0], [2.0, 0.0]], [Interval(0.0, 1.0), Interval(-1.0, 2.0)], numbers=Intervals())
+    box = [Interval(0.0, 1.0), Interval(-1.0, 2.0)]
+    (result,) = program.evaluate([[1.0, -1.0], [2.0, 0.0]], box, numbers=Intervals())
     assert [each.ends for each in result.ravel().tolist()] == [(-2.0, 2.0), (0.0, 2.0)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ import numpy.typing as npt
 import pytest
 
 import trajopt
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
 from trajopt.retiming import JointPath, RetimedPath, retime
+from trajopt.solution import SolverStatus
 
 Reals = npt.NDArray[np.float64]
 
@@ -234,3 +236,24 @@ def test_plot_shows_parts_of_the_limits_that_there_are(tmp_path: Path) -> None:
     lines = figure.axes[0].get_lines()
     assert len(lines) == 6 + 2
     assert max(np.abs(line.get_ydata()).max() for line in lines[:6]) == pytest.approx(1.0, abs=0.05)
+
+
+@pytest.mark.parametrize("velocity", [0.1, 1e-3])
+def test_slow_motions_are_far_below_limits_of_acceleration(velocity: float) -> None:
+    """The speed, which only a limit of the velocity bounded, fell below 0 between knots: "`x` must be finite"."""
+    motion = retime(arm(), waypoints(), acceleration=10.0, velocity=velocity, intervals=50)
+    assert motion.converged
+    way = np.abs(motion.path.derivatives(np.linspace(0.0, 1.0, 2001), 2)[1]).max(axis=1)
+    assert motion.duration == pytest.approx(np.mean(way) / velocity, rel=0.02)  # the fastest joint is at its limit
+    assert max(motion.usage().values()) < 1.001
+
+
+def test_a_path_without_a_motion_says_so() -> None:
+    """A solve that ends early may leave speeds that are no numbers; the text was "nan s", or an error of scipy."""
+    for squares in (-1.0, np.nan):
+        motion = retimed(acceleration=8.0)
+        still = dataclasses.replace(motion, squares=squares * motion.squares, status=SolverStatus.MAX_ITERATIONS)
+        assert "5 waypoints of ur5 without a motion, stopped at max_iterations" in repr(still)
+        assert still.duration == np.inf
+        with pytest.raises(UnsupportedOperationError, match="along the whole path, but the solver stopped"):
+            still.usage()

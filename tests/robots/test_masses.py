@@ -215,6 +215,27 @@ def test_a_moment_above_the_sum_of_the_others_is_logged(tmp_path: Path, caplog: 
     assert "link 'tip': no body has the principal moments [0.1 0.1 0.4] kg m²" in record.message
 
 
+@pytest.mark.parametrize("length", [0.3, 300.0])
+def test_lengths_in_millimetres_are_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture, length: float) -> None:
+    """A joint or a centre of mass 300 m away; the root may be anywhere."""
+    path, text = arm(tmp_path), arm(tmp_path).read_text()
+    first, wrist = text.index('<parent link="base"'), text.index('<parent link="upper"')
+    origin = f'<origin xyz="0 0 {length}"/>'
+    inertial = SOLID.replace("<inertial>", f"<inertial>{origin}")
+    with caplog.at_level("WARNING"):
+        path.write_text(f"{text[:first]}<origin xyz='500 0 0'/>{text[first:]}")
+        load_robot(path)
+        assert not caplog.records
+        path.write_text(text[:wrist] + origin + text[wrist:])
+        load_robot(path)
+        load_robot(arm(tmp_path, inertial))
+        bodies = f'<body name="tip" pos="0 0 {length}"><joint name="tip"/><geom size="0.1"/></body>'
+        load_robot(mjcf(tmp_path, f'size="0.1"/>{bodies}<site'))
+    words = "its origin is 300 m away (line "
+    found = [record.message.split(": ")[0] for record in caplog.records if words in record.message]
+    assert found == (["joint 'wrist'", "link 'tip'", "link 'tip'"] if length > 1.0 else [])
+
+
 def test_unusual_files_load(tmp_path: Path) -> None:
     path = arm(tmp_path, FLAT)
     path.write_text(path.read_text().replace("<link", '<xacro:property name="left_over"/><link', 1))

@@ -26,7 +26,7 @@ def write(path: str | Path, batch: IKBatch) -> Path:
     for name, task in batch.residuals.items():
         arrays |= {f"value/{name}": task.value, f"violation/{name}": task.violation}
         tasks[name] = {"unit": task.unit, "soft": task.soft, "bodies": task.bodies, "unchecked": task.unchecked}
-        tasks[name] |= {"touching": task.touching, "far": task.far}
+        tasks[name] |= {"touching": task.touching, "far": task.far, "is_cost": task.is_cost}
     facts = {"format": FORMAT, "kind": "IKBatch", "tolerance": batch.tolerance, "unchecked": batch.unchecked}
     described = {name: getattr(batch, name) for name in (*_TEXTS, *_LISTS)}
     return write_arrays(path, facts, json.dumps({**described, "tasks": tasks}), arrays)

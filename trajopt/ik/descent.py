@@ -2,16 +2,15 @@
 
 The merit of a configuration is Φ = σ f + ½ ρ |w|², with w = s - clip(s, lower, upper) and s = c + y / ρ: the augmented
 Lagrangian of costs f and constraints c. For soft rows w loses the slack s, and Φ gains its price, for the s of least Φ;
-with σ = 0 they do not count. With σ = 0, y = 0 and ρ = 1 it is half the squared violation. An iteration
-solves (H + λ I) d = -g for the coordinates that are not at an active limit, moves to q ⊕ clip(d), and accepts the step
-if Φ falls; otherwise λ grows. When no step lowers Φ any more, y becomes ρ w. Tasks are evaluated once in each
-iteration, because g and H are stored with the configuration.
+with σ = 0 they do not count. With σ = 0, y = 0 and ρ = 1 it is half the squared violation. An iteration solves (H + λ
+I) d = -g for the coordinates that are not at an active limit; with costs again, with those that d takes beyond a limit
+stopped there. It moves to q ⊕ clip(d), and accepts the step if Φ falls; otherwise λ grows. When no step lowers Φ any
+more, y becomes ρ w. Tasks are evaluated once in each iteration, because g and H are stored with the configuration.
 
-H has the Gauss-Newton terms of costs and constraints. Costs far from zero and multipliers add curvature: with costs, H
-includes its estimate S, which fits the change of g along the last step.
+H has the Gauss-Newton terms of costs and constraints. With costs it is exact but for the curvature of collision rows,
+since costs far from zero and multipliers bend flat valleys.
 
-Source: Nocedal and Wright, Numerical Optimization (2006): algorithm 17.4; Bertsekas, Projected Newton methods (1982);
-S: Dennis, Gay and Welsch, An adaptive nonlinear least-squares algorithm (1981).
+Source: Nocedal and Wright, Numerical Optimization (2006): algorithm 17.4; Bertsekas, Projected Newton methods (1982).
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ from trajopt.kernels import Array, Program
 from trajopt.model.parts import call_formula
 from trajopt.states.joint_spaces import JointSpace, joint_spaces
 
-MEMORY = ("q", "y", "scalars", "g", "H", "S")
+MEMORY = ("q", "y", "scalars", "g", "H")
 SCALARS = ("damping", "merit", "penalty", "phase", "violation", "cost", "ended")
-"""Memory of a lane besides q, y, g, H and S: λ, Φ, ρ, the phase of its next iteration, the largest violation, f, and
+"""Memory of a lane besides q, y, g and H: λ, Φ, ρ, the phase of its next iteration, the largest violation, f, and
 whether it has ended; then it does not change any more."""
 START, DESCEND, MULTIPLIERS = 0.0, 1.0, 2.0
 """Phases. START: an iteration without a step, which chooses ρ. MULTIPLIERS: one that updates y."""
@@ -45,8 +44,6 @@ NEAR = 1e-6
 """Fraction of Φ that a step must predict so that multipliers wait for it; along flat valleys of costs the exact minimum
 takes hundreds of iterations, and multipliers must be right before it."""
 RANK_DAMPING = 1e-3
-CONVEX = 1e-8
-"""Least cosine of the angle between a step and the change of g that it causes, with which S is updated [-]."""
 
 
 class DescentBuilder:
@@ -67,9 +64,7 @@ class DescentBuilder:
         n, nc, state = len(self.moving), model.nc, model.state
         self.q, self.y, self.s = SX.sym("q", state.nq), SX.sym("y", nc), SX.sym("s", len(SCALARS))
         self.g, self.H = SX.sym("g", n), SX.sym("H", n, n)
-        extra = n if model.has_costs else 0
-        self.S = SX.sym("S", extra, extra)
-        self.memory = [self.q, self.y, self.s, self.g, self.H, self.S]
+        self.memory = [self.q, self.y, self.s, self.g, self.H]
         self.p, self.settings = SX.sym("p", model.layout.size), SX.sym("settings", len(SETTINGS))
         self.low, self.high = SX.sym("low", state.nv), SX.sym("high", state.nv)
         self.constants = [self.p, self.low, self.high, self.settings]
@@ -103,21 +98,33 @@ class DescentBuilder:
         program = Program("pass")
         arrays = [program.input(*each.shape) for each in (*self.memory, *self.constants)]
         step = self._solved(program, arrays, self.now["damping"])
+        if self.model.has_costs:  # other starts cost less than a second solve
+            step = self._solved(program, arrays, self.now["damping"], step)
         reads = list(zip([*self.memory, *self.constants], arrays))
         program.output(*call_formula(program, "move", self._moved, step, reads=reads))
         return program
 
-    def _solved(self, program: Program, arrays: list[Array], damping: SX) -> Array:
-        """Adds the step (n,); coordinates at an active limit have a row of the identity, and do not move."""
+    def _solved(self, program: Program, arrays: list[Array], damping: SX, last: Array | None = None) -> Array:
+        """Adds the step (n,); coordinates at an active limit have a row of the identity, and do not move.
+
+        With a step `last` (n,), those that it takes beyond a limit stop there, and the others are solved for again.
+        """
+        n, H = self.g.numel(), ca.tril2symm(ca.tril(self.H))
         down, up = self._room
         free = ca.if_else(ca.logic_or(ca.logic_and(down >= 0, self.g > 0), ca.logic_and(up <= 0, self.g < 0)), 0.0, 1.0)
-        matrix = SX.zeros(self.H.shape)
-        for i in range(self.g.numel()):
+        d, reads = SX.sym("d", n), [*self.memory, *self.constants]
+        stop = SX.zeros(n)
+        if last is not None:
+            arrays, reads = [*arrays, last], [*reads, d]
+            stops = ca.logic_and(free, ca.logic_or(d <= down, d >= up))
+            stop, free = ca.if_else(stops, ca.fmin(ca.fmax(d, down), up), 0.0), ca.if_else(stops, 0.0, free)
+        matrix = SX.zeros(n, n)
+        for i in range(n):
             for j in range(i):
-                matrix[i, j] = ca.if_else(free[i] * free[j], self.H[i, j], 0.0)
-            matrix[i, i] = ca.if_else(free[i], self.H[i, i] + damping, 1.0)
-        right = -free * self.g
-        a, b = program.call(ca.Function("system", [*self.memory, *self.constants], [matrix, right]), *arrays)
+                matrix[i, j] = ca.if_else(free[i] * free[j], H[i, j], 0.0)
+            matrix[i, i] = ca.if_else(free[i], H[i, i] + damping, 1.0)
+        right = ca.if_else(free, -self.g - H @ stop, stop)
+        a, b = program.call(ca.Function("system", reads, [matrix, right]), *arrays)
         return program.solve(program.factor(a), b)
 
     @functools.cached_property
@@ -142,7 +149,6 @@ class DescentBuilder:
         whole[self.moving] = step
         q = ca.vertcat(*(self._moved_joint(joint, whole) for joint in self.joints))
         merit, g, H, violation, cost, y, penalty = self._evaluated(q)
-        H, S = self._curved(step, g, H)
 
         promised = -ca.dot(self.g, step) - 0.5 * ca.bilin(ca.tril2symm(ca.tril(self.H)), step, step)
         gained = now["merit"] - merit
@@ -174,24 +180,7 @@ class DescentBuilder:
             "ended": done,
         }
         memory = [chosen(q, self.q), y, ca.vertcat(*scalars.values()), chosen(g, self.g), chosen(H, ca.tril(self.H))]
-        return [*memory, chosen(S, self.S), ca.if_else(done, 0.0, 1.0)]
-
-    def _curved(self, step: SX, g: SX, H: SX) -> tuple[SX, SX]:
-        """Lower triangles of H + S and S for a gradient g (n,) and a Gauss-Newton Hessian H (n, n) after a step (n,).
-
-        S is the least change of τ S with (H + S) step = y, the change of g; τ <= 1 lets S shrink with the residuals.
-        """
-        if not self.model.has_costs:
-            return H, self.S
-        y, last = g - self.g, ca.tril2symm(ca.tril(self.S))
-        rest = y - ca.tril2symm(ca.tril(H)) @ step
-        size = ca.fabs(ca.dot(step, rest)) / ca.fmax(ca.fabs(ca.bilin(last, step, step)), 1e-300)
-        S = ca.fmin(size, 1.0) * last
-        miss, along = rest - S @ step, ca.dot(step, y)
-        S += (miss @ y.T + y @ miss.T) / along - ca.dot(step, miss) / along**2 * (y @ y.T)
-        fits = ca.logic_and(self.now["phase"] == DESCEND, along > CONVEX * ca.norm_2(step) * ca.norm_2(y))
-        S = ca.tril(ca.if_else(self.settings[2] > 0, ca.if_else(fits, S, last), 0.0))
-        return ca.densify(ca.tril(H) + S), ca.densify(S)
+        return [*memory, ca.if_else(done, 0.0, 1.0)]
 
     def _moved_joint(self, joint: JointSpace, step: SX) -> SX:
         """Coordinates of a joint after a step (nv,), exactly within limits."""
@@ -232,6 +221,8 @@ class DescentBuilder:
         H = t.jacobian.T @ (ca.diag(counts * active) @ t.jacobian)
         if self.model.has_costs:
             merit, g, H = merit + sigma * t.cost, g + sigma * t.gradient, H + sigma * t.hessian
+            second = self.model.curvature(penalty * counts * (w - s), sigma)
+            H += ca.if_else(sigma > 0, second, 0.0)
         cost = t.cost + self._price(beyond(t.rows, t.lower, t.upper))
         results = [merit, g[self.moving], ca.tril(H[self.moving, self.moving]), violation, cost, y, penalty]
         symbols = [t.q, self.model.layout.symbols, self.y, self.s, self.settings]

@@ -98,9 +98,9 @@ def _confirmed(departure: Departure, targets: Reals, reached: Callable[[Reals], 
 
 
 def _evaluated(following: Following, p: Reals, qs: Reals) -> tuple[Reals, Reals, dict[str, TaskResidual]]:
-    """Violations (T + 1, nc), slopes of the distance relative to |J| (T + 1,), and residuals by task."""
+    """Violations of hard rows (T + 1, nc), slopes of the distance relative to |J| (T + 1,), and residuals by task."""
     model, t = following.model, following.model.expressions()
-    off = beyond(t.rows, t.lower, t.upper)
+    off = SX(np.where(model.soft, 0.0, 1.0)) * beyond(t.rows, t.lower, t.upper)
     bounds, at = following.bounds, SX.zeros(model.state.nv)
     for joint in joint_spaces(model.state.model):
         if isinstance(joint.space, SIMPLE):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from trajopt.analysis.obstacles import Obstacle
+from trajopt.ik.reasons import miss
 from trajopt.ik.result import TaskResidual
 from trajopt.objects.lazy import above
 from trajopt.robots import Robot
@@ -83,7 +84,7 @@ class IKPath:
         status: Outcome of following the path.
         departures: Stretches that were not followed, in order.
         residuals: Residual of each task at all times, by name (T + 1, nr).
-        distance: Norm of the violations of the constraints at each time (T + 1,) [units of their rows].
+        distance: Norm of the violations of hard constraints at each time (T + 1,) [units of their rows].
         limits: Lower and upper limits of positions, lower and upper limits of velocities, and limits of accelerations
             (5, nv); ±inf for no limit [rad, m, per s, per s²].
         frames: Frames whose placement is a task.
@@ -123,8 +124,7 @@ class IKPath:
         T = len(self) - 1
         lines = [f"status     {self.status}", f"motion     {T} steps, {self.times[-1]:.4g} s"]
         for name, residual in self.residuals.items():
-            largest = f"largest {np.abs(residual.value).max():.3g} [{residual.unit}]"
-            lines.append(f"{name:<10} {residual.closest if residual.bodies else largest}")
+            lines.append(f"{name:<10} {residual.closest or _words(residual)}")
             lines += [f"unchecked  {residual.unchecked}"] if residual.unchecked else []
         return "\n".join([*lines, *(f"departure  {departure}" for departure in self.departures[:5])])
 
@@ -156,3 +156,15 @@ class IKPath:
         """
         around: FilmOptions = {"lines": list(self.wanted)}
         return above("display.film")(above("plotting.ik_path.motion_of_path")(self), path, **{**around, **options})
+
+
+def _words(residual: TaskResidual) -> str:
+    """Text on a task at all knots: the largest residual of a cost, or how far a constraint is from holding."""
+    if residual.is_cost:
+        return f"cost, residuals up to {np.abs(residual.value).max(initial=0.0):.3g} [{residual.unit}]"
+    violations = np.abs(residual.violation).max(axis=1, initial=0.0)
+    worst = int(violations.argmax())
+    if not violations[worst]:
+        return "within its bounds"
+    soft = " (soft)" if residual.soft else ""
+    return f"off by {miss(residual.violation[worst], residual.unit)} at knot {worst}{soft}"

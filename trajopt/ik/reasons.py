@@ -18,10 +18,10 @@ COSTLY, OUT_OF_REACH = "costs could still be lowered", "out of reach"
 
 def misses(residuals: Mapping[str, TaskResidual], failed: Iterable[str], row: Any = ...) -> list[str]:
     """Text for the violation of each task that failed, of one row of a batch or of a single target."""
-    return [f"{name} by {_miss(residuals[name].violation[row], residuals[name].unit)}" for name in failed]
+    return [f"{name} by {miss(residuals[name].violation[row], residuals[name].unit)}" for name in failed]
 
 
-def _miss(violation: Reals, unit: str) -> str:
+def miss(violation: Reals, unit: str) -> str:
     """Largest violation of rows (nr,), or the norms of two parts with a unit each, such as position and rotation."""
     units = unit.split(", ")
     if len(units) == 1 or len(violation) % len(units):

@@ -74,7 +74,7 @@ class Judge:
             if self.colliding is not None and len(rows):
                 residuals[name] = _with_bodies(residuals[name], self.colliding, name, p, lower[:, part])
         for (name, unit), value in zip(self.costs, values[3:], strict=True):
-            residuals[name] = _residual(q, value, np.zeros_like(value), unit)
+            residuals[name] = replace(_residual(q, value, np.zeros_like(value), unit), is_cost=True)
         return residuals
 
 

@@ -63,6 +63,7 @@ class TaskResidual:
             `CollisionShapes.left_out`.
         far: For each configuration text on a target of a frame that no posture reaches, "" for others; empty for tasks
             without one.
+        is_cost: Whether the task is a cost, which has no bounds.
         touching: For each configuration the two bodies that are closest to their margin or beyond it, "" if none is
             near, and that margin [m]; empty for other tasks.
     """
@@ -75,6 +76,7 @@ class TaskResidual:
     unchecked: str = ""
     touching: tuple[tuple[str, float], ...] = ()
     far: tuple[str, ...] = ()
+    is_cost: bool = False
 
     @property
     def closest(self) -> str:
@@ -99,7 +101,8 @@ class IKResult:
     Attributes:
         q: The best configuration (nq,) [rad, m].
         configurations: All configurations found that satisfy the constraints (k, nq), sorted by cost, then by distance
-            from `start`, or without one from limits. If none does, only the nearest one.
+            from `start`, or without one from limits. If none does, only the nearest one. Of angles that differ by whole
+            turns they have those nearest to `start`, or without one to the neutral configuration.
         status: Reason why the solve stopped.
         cost: Value of the costs at q, with the prices of slacks of soft rows [cost].
         distance: Norm of the violations of the hard constraints at q [units of their rows]; 0 within tolerance.

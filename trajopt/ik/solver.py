@@ -23,6 +23,7 @@ from trajopt.ik.search import SAME, DescentEnds, Search
 from trajopt.ik.starts import Starts
 from trajopt.ik.targets import target_rows
 from trajopt.ik.tasks import TaskModel
+from trajopt.ik.turns import WholeTurns
 from trajopt.ik.weights import REFERENCE, solver_model
 from trajopt.objects.immutable import Immutable
 from trajopt.robots import Robot, Scene
@@ -103,6 +104,7 @@ class IKSolver(Immutable):
         self._starts = Starts(self._model, *self._model.bounds, self._fixed)
         self._search = Search(self._model, lower, upper, self.tolerance)
         self._values = self._model.residuals()
+        self._turns = WholeTurns(self._model, self._values, lower, upper)
 
     def __repr__(self) -> str:
         tasks = ", ".join((*self._model.constraints.names, *self._model.costs.names))
@@ -248,14 +250,16 @@ class IKSolver(Immutable):
         """
         starts, seed = check_count("starts", starts, least=1), check_count("seed", seed)
         parts, cheap = list[DescentEnds](), list[DescentEnds]()
+        about = self._model.state.zero()[: self._model.state.nq] if start is None else start
+        about = np.broadcast_to(about, (len(p), self._model.state.nq))
         left, tried, count, done = np.arange(len(p)), np.zeros(len(p), np.int64), first, 0
         while len(left) and done < starts:
             q = self._starts.candidates(p[left], done, count, seed)  # also of a round cut short: more starts add to it
             count = min(count, starts - done)
             with_start = start is not None and done == 0
+            q = self._turns.nearest(q, about[left, None])
             if with_start:
-                own = np.broadcast_to(np.asarray(start), (len(p), q.shape[2]))
-                q = np.concatenate([own[left, None], q], axis=1)
+                q = np.concatenate([about[left, None], q], axis=1)
             part = self._search.attempt(p[left], q, count, with_start=with_start)
             solved = part.target[part.violation <= self.tolerance]
             part = dataclasses.replace(part, target=left[part.target])
@@ -268,7 +272,7 @@ class IKSolver(Immutable):
                 cheap.append(self._search.polished(p, part.where(part.violation <= self.tolerance), 1.0))
                 left = np.setdiff1d(left, DescentEnds.joined(cheap).agreeing(self.tolerance))
             count = min(AT_ONCE, 3 * count)
-        return self._finished(p, DescentEnds.joined(parts), cheap), tried
+        return self._turns.ended(p, self._finished(p, DescentEnds.joined(parts), cheap), about), tried
 
     def _finished(self, p: Reals, ends: DescentEnds, cheap: list[DescentEnds]) -> DescentEnds:
         """Final points after polishing: nearest configurations of unsolved targets, least costs of solved ones.

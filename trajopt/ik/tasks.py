@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from casadi import SX
 
+from trajopt.actions.lagrangian import second_derivatives
 from trajopt.analysis.obstacles import Obstacle, obstacles_in
 from trajopt.analysis.references import Item
 from trajopt.checks import check_array
@@ -21,7 +22,7 @@ from trajopt.ik.coordinates import limited, limits
 from trajopt.ik.fixed import columns
 from trajopt.instant import Instant
 from trajopt.model import Model, Parameter
-from trajopt.residuals import ResidualModelCollisions
+from trajopt.residuals import ResidualModelAbstract, ResidualModelCollisions
 from trajopt.robots import Robot
 from trajopt.shooting.collision_slots import CollisionSlots
 from trajopt.states.state_multibody import StateMultibody, check_robot_state
@@ -210,6 +211,37 @@ class TaskModel(Model):
         lower, upper, linear, quadratic = (column(key) for key in ("lower", "upper", "linear", "quadratic"))
         q = instant.x[:nq]
         return TaskExpressions(q, rows, jacobian, lower, upper, linear, quadratic, cost, gradient, hessian)
+
+    def curvature(self, forces: SX, sigma: SX) -> SX:
+        """Second derivatives (nv, nv) of forces · c + σ f that Gauss-Newton leaves out: those of rows and residuals.
+
+        Without those of collision rows, which would take four times as many instructions and no fewer iterations.
+
+        Args:
+            forces: Derivative of Φ by each row of the constraints (nc,).
+            sigma: Factor σ of the costs.
+        """
+        nv, instant, ends = self.state.nv, Instant(self.state, 0), np.cumsum([0, *self.constraints.sizes(0).values()])
+        parts: list[tuple[ResidualModelAbstract, SX]] = [
+            (c.residual, forces[int(first) : int(end)])
+            for c, first, end in zip(self.constraints.constraints, ends, ends[1:])
+            if not isinstance(c.residual, ResidualModelCollisions)
+        ]
+        for term in self.costs.terms:
+            r = term.residual.expression(instant)
+            parts.append((term.residual, sigma * term.weight.symbol * term.activation.gradient(r)))
+        hessian, others, slopes = SX(nv, nv), [SX(0, 1)], [SX(0, 1)]
+        for residual, slope in parts:
+            own = residual.curvature(instant, slope, SX.zeros(slope.shape))
+            if own is not None:
+                hessian += own[:nv, :nv]
+            else:
+                others.append(residual.expression(instant))
+                slopes.append(slope)
+        constant = SX.sym("slopes", sum(each.numel() for each in slopes))
+        differentiated = second_derivatives(self.state, instant, ca.dot(constant, ca.vertcat(*others)))[1][:nv, :nv]
+        hessian += ca.substitute(differentiated, constant, ca.vertcat(*slopes))
+        return SX(ca.substitute(hessian, instant.x[self.state.nq :], SX.zeros(nv)))
 
     @classmethod
     def of(cls, robot: Robot, tasks: Any) -> TaskModel:

@@ -108,9 +108,10 @@ def _negative(a: Ends, _: Ends) -> Ends:
 
 
 def _product(a: Ends, b: Ends) -> Ends:
-    w, x, y, z = products = a[0] * b[0], a[0] * b[1], a[1] * b[0], a[1] * b[1]
-    if (total := w + x + y + z) != total:  # 0 times infinity is 0
-        products = tuple(0.0 if each != each else each for each in products)
+    products = a[0] * b[0], a[0] * b[1], a[1] * b[0], a[1] * b[1]
+    if (total := products[0] + products[1] + products[2] + products[3]) != total:  # 0 times infinity is 0
+        numbers = [0.0 if each != each else each for each in products]
+        return min(numbers), max(numbers)
     return min(products), max(products)
 
 

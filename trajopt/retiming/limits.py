@@ -100,7 +100,7 @@ class PathRows:
             joint = int(np.flatnonzero(t)[joint])
             raise InvalidArgumentError(
                 f"torque: expected limits that hold the robot at rest, but velocity coordinate {joint} needs "
-                f"{held[i, joint]:.4g} at q = {np.round(q[i], 3).tolist()}, and its limit is {limits.torque[joint]:.4g}"
+                f"{held[i, joint]:.6g} at q = {np.round(q[i], 3).tolist()}, and its limit is {limits.torque[joint]:.6g}"
             )
         pairs = [(q2[:, a], q1[:, a], limits.acceleration[a]), (by_square[:, t], by_slope[:, t], limits.torque[t])]
         A = [np.stack([square, 0.5 * slope], axis=-1) / most[:, None] for square, slope, most in pairs]

@@ -42,7 +42,9 @@ class PathSpeed(ActionModelDiscrete):
         linear = ResidualModelSymbolic(state, _of_slopes, parameters={"A": np.zeros((rows, 3))})
         constraints = _limits(state, linear, rows)
         middle = ResidualModelSymbolic(state, _middle, parameters={"step": step})
-        constraints.add("middle", middle, lower=LEAST, upper=np.inf)
+        constraints.add("middle", middle, lower=-np.inf, upper=np.inf)
+        between = ResidualModelSymbolic(state, _between, parameters={"step": step})
+        constraints.add("positive", between, lower=LEAST, upper=np.inf)
         super().__init__(state, 2, constraints=constraints)
         self.step = self.parameter("step", step)
 
@@ -114,6 +116,14 @@ def _slope(x: SX) -> SX:
 def _middle(x: SX, u: SX, step: SX) -> SX:
     """Squared speed in the middle of an interval of `PathSpeed`."""
     return x + step * (3.0 * u[0] + u[1]) / 8.0
+
+
+def _between(x: SX, u: SX, step: SX) -> SX:
+    """Bernstein coefficient of b in an interval of `PathSpeed`; b is positive if it and both ends are.
+
+    A robot that a limit of the velocity alone makes slow would leave rest at a speed that falls below 0 between knots.
+    """
+    return x + 0.5 * step * u[0]
 
 
 def _behind(x: SX, u: SX, d: SX) -> SX:

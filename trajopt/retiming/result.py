@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.checks import as_numbers
-from trajopt.errors import InvalidArgumentError, shown
+from trajopt.errors import InvalidArgumentError, UnsupportedOperationError, shown
 from trajopt.objects.lazy import above
 from trajopt.retiming.joint_path import JointPath
 from trajopt.retiming.limits import JointLimits, torque_terms
@@ -63,8 +63,8 @@ class RetimedPath:
 
     @property
     def duration(self) -> float:
-        """Duration of the motion [s]."""
-        return float(self._clock.x[-1])
+        """Duration of the motion [s]; inf if the solver stopped before it moves everywhere."""
+        return float(self._clock.x[-1]) if self._moves else np.inf
 
     @property
     def times(self) -> Reals:
@@ -126,10 +126,18 @@ class RetimedPath:
         return above("plotting.saved.saved")(above("plotting.retiming.plot_retimed"), path, self)
 
     @functools.cached_property
+    def _moves(self) -> bool:
+        """Whether the speed is a number > 0 at all points between which time is a polynomial."""
+        b = self._squares(np.linspace(0.0, 1.0, len(self.slopes) * FINE + 1))[0]
+        return bool(np.all((b > 0.0) & np.isfinite(b)))
+
+    @functools.cached_property
     def _clock(self) -> Any:
         """τ as a function of time, a cubic spline with the speeds √b."""
         from scipy.interpolate import CubicHermiteSpline
 
+        if not self._moves:
+            raise UnsupportedOperationError(f"motion: expected one along the whole path, but the solver {self.status}")
         N = len(self.slopes)
         tau = np.linspace(0.0, 1.0, N * FINE + 1)
         nodes, weights = np.polynomial.legendre.leggauss(4)
@@ -164,7 +172,8 @@ class RetimedPath:
     def __repr__(self) -> str:
         how = "converged" if self.converged else self.status.value
         ways = f"{len(self.path.waypoints)} waypoints of {self.robot.name}"
-        return f"RetimedPath({ways} in {self.duration:.4f} s, {how} after {self.iterations} iterations)"
+        time = f"in {self.duration:.4f} s" if self._moves else "without a motion"
+        return f"RetimedPath({ways} {time}, {how} after {self.iterations} iterations)"
 
 
 def _checked(times: npt.ArrayLike) -> Reals:

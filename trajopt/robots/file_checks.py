@@ -16,6 +16,7 @@ from trajopt.robots.xml_elements import ACTUATORS, XmlElement, parse_xml, read_x
 _logger = logging.getLogger(__name__)
 
 _LEAST = 1e-6  # negative principal moments down to -1e-6 count as rounded if all are < 1; Tiago has -4e-8 [kg m²]
+_FAR = 50.0  # largest distance of a joint from its parent, or of a centre of mass, that is rather in metres [m]
 _TINY = 1e-12  # moments below this are placeholders [kg m²]
 _MOST = 1.01  # a moment above this multiple of the sum of the others belongs to no body [-]
 _MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
@@ -77,6 +78,33 @@ def check_file(path: Path) -> None:
             _check_inertial(element)
         elif element.tag == "joint":
             _check_joint(element)
+    _check_lengths(elements)
+
+
+def _check_lengths(elements: list[XmlElement]) -> None:
+    """Logs a distance between joints, or to a centre of mass, that looks like one in millimetres, the largest of all.
+
+    Joints of a root may be anywhere in the world. All joints of example-robot-data are within 0.9 m of their parents.
+    """
+    children = {child.attributes.get("link") for element in elements for child in element.all("child")}
+    lengths = dict[XmlElement, float]()
+    for element in elements:
+        above, key = element.parent, "xyz" if element.tag == "origin" else "pos"
+        nested = above is not None and above.tag == "inertial"
+        if above is not None and above.tag == "joint" and (parent := above.first("parent")) is not None:
+            nested = parent.attributes.get("link") in children
+        if nested or element.tag == "inertial" or (element.tag == "body" and above is not None and above.tag == "body"):
+            lengths[element] = float(np.linalg.norm(element.numbers(key) or 0.0))
+    farthest = max(lengths, key=lambda element: lengths[element], default=None)
+    if farthest is not None and lengths[farthest] > _FAR:
+        _logger.warning(
+            "%s: its origin is %.4g m away (line %d of %s); if the file is in millimetres, divide its lengths by 1,000 "
+            "and moments of inertia in kg mm² by 1e6",
+            farthest.owner,
+            lengths[farthest],
+            farthest.line,
+            farthest.path,
+        )
 
 
 def broken(path: Path) -> str:

@@ -11,6 +11,9 @@ import numpy as np
 from trajopt.analysis.constraints import HELD, ConstraintRows, places_of
 from trajopt.analysis.contradictions.proofs import EXCLUDE
 from trajopt.kernels.intervals import INF, Interval, Intervals
+from trajopt.kernels.program import Program
+from trajopt.shooting import programs
+from trajopt.shooting.compiled import CompiledKind
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -45,8 +48,6 @@ class _Reach:
     """
 
     def __init__(self, problem: ShootingProblem, at: tuple[Reals, Reals], hard: Sequence[ConstraintRows]) -> None:
-        from trajopt.shooting.compiled import CompiledKind
-
         state, self._problem, self._hard = problem.state, problem, hard
         self._at = np.array([state.difference(state.zero(), x) for x in at[0]]), at[1]
         self._from = "x0" if problem.start == "fixed" else "the bounds of the start"
@@ -57,36 +58,37 @@ class _Reach:
 
     def sentences(self) -> list[str]:
         """The sentence on the first row that is not kept."""
-        from trajopt.shooting import programs
-
-        problem, numbers, work = self._problem, Intervals(), 0
-        T, n = problem.T, problem.state.ndx
+        work, T = 0, self._problem.T
         for t in range(T + 1):
-            if not any(math.isfinite(each.low) or math.isfinite(each.high) for each in self._box):
+            if not any(math.isfinite(end) for each in self._box for end in each.ends):
                 return []
             if sentence := self._cut(t):
                 return [sentence]
-            model = self._kinds[t].model
-            p = self._parameters(t)
-            here = self._box
-            if t < T:
-                u, m = self._controls(t)[: model.nu], model.nu
-                program = programs.step(model, problem.nc, clipped=1)  # as solvers have it
-                inputs = (here, here, u, np.zeros(m), np.zeros((m, n)), np.zeros(n), [1.0], p, m * [-INF], m * [INF])
-            else:
-                program, inputs = programs.terminal_step(model, problem.nc), (here, here, p)
+            program, inputs = self._step(t) if t < T else self._end()
             work += program.work
             if work > MOST_WORK:
                 return []
             try:
-                found = program.evaluate(*inputs, numbers=numbers)
+                self._box, *_, rows = (each.ravel().tolist() for each in program.evaluate(*inputs, numbers=Intervals()))
             except TypeError:  # a step compares numbers, such as the factorisation of a mass matrix
                 return []
-            rows = found[-1].ravel().tolist() if problem.nc else []
             if sentence := self._missed(t, rows):
                 return [sentence]
-            self._box = found[0].ravel().tolist()
         return []
+
+    def _step(self, t: int) -> tuple[Program, list[Any]]:
+        """Program of a running knot, as solvers have it, and its inputs: all controls within limits, without gains."""
+        model, n = self._kinds[t].model, self._problem.state.ndx
+        m, u = model.nu, self._controls(t)[: model.nu]
+        alone = np.zeros(m), np.zeros((m, n)), np.zeros(n), [1.0]
+        inputs = [self._box, self._box, u, *alone, self._parameters(t), m * [-INF], m * [INF]]
+        return programs.step(model, self._problem.nc, clipped=1), inputs
+
+    def _end(self) -> tuple[Program, list[Any]]:
+        """Program of the terminal knot, and its inputs."""
+        T = self._problem.T
+        program = programs.terminal_step(self._kinds[T].model, self._problem.nc)
+        return program, [self._box, self._box, self._parameters(T)]
 
     def _cut(self, t: int) -> str:
         """Cuts the box by the bounds of single coordinates; returns a sentence if nothing is left."""
