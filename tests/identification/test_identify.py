@@ -344,7 +344,7 @@ def test_messages() -> None:
             InvalidArgumentError,
             "nan in row 5, column 0; only",
         ),
-        (lambda: identify(robot, log, "a", noise=NOISE), InvalidArgumentError, r"list of names, got 'a'; write \['a'\]"),
+        (lambda: identify(robot, log, "a", noise=NOISE), InvalidArgumentError, r"names, got 'a'; write \['a'\]"),
         (lambda: identify(robot, log, [], noise=NOISE), InvalidArgumentError, "unknown: expected names"),
         (lambda: identify(robot, log, ["link_9.mass"], noise=NOISE), UnknownNameError, "frame 'link_9' not found"),
         (lambda: identify(robot, [], UNKNOWN, noise=NOISE), InvalidArgumentError, "log: expected at least one Log"),
