@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SPREADS = (0.3, 1.0)
 """Sizes of random guesses, in turns: states in tangent space [-]."""
 FAR = 10.0
-"""Largest ratio of a positive unknown of a start and its first value: bounds may be wide [-]."""
+"""How far unknowns of starts are from the first values: largest ratio of positive ones; bounds may be wide [-]."""
 MANY = 64
 """Number of starts from which on lanes are faster than one start after the other: an iteration of few lanes takes ten
 times as long as that of one solve, and the slowest start has many."""
@@ -62,7 +62,7 @@ def unknowns_of(problem: ShootingProblem, known: Mapping[str, Reals], starts: in
 
     The first start has the known values θ, by default those of the problem. The others draw from equal parts of the
     range between the bounds, a part each. If the lower bound is positive, these are parts of logarithms, and the range
-    is from θ / 10 to 10 θ at most; else a bound that is missing is 1 or |θ| away from θ, whichever is more.
+    is from θ / 10 to 10 θ at most; else it ends 1 or |θ| away from θ, whichever is more, at bounds ten times as far.
     """
     freed = problem.freed()
     if freed is None:
@@ -70,8 +70,9 @@ def unknowns_of(problem: ShootingProblem, known: Mapping[str, Reals], starts: in
     theta, rng, parts = freed.flat(known), np.random.default_rng([seed, 1]), starts - 1
     lower, upper = (np.concatenate(each) for each in zip(*(unknown.bounds for unknown in freed.unknowns.values())))
     reach, positive = np.maximum(1.0, np.abs(theta)), lower > 0.0
-    low = np.where(positive, np.maximum(lower, theta / FAR), np.where(np.isfinite(lower), lower, theta - reach))
-    high = np.where(positive, np.minimum(upper, theta * FAR), np.where(np.isfinite(upper), upper, theta + reach))
+    farther = [np.where(np.isfinite(bound), FAR, 1.0) * reach for bound in (lower, upper)]
+    low = np.maximum(lower, np.where(positive, theta / FAR, theta - farther[0]))
+    high = np.minimum(upper, np.where(positive, theta * FAR, theta + farther[1]))
     drawn = [_between(*pair, (rng.permutation(parts) + rng.random(parts)) / parts) for pair in zip(low, high)]
     values = [freed.parameters_at(freed.flat(freed.shaped(row))) for row in (theta, *np.transpose(drawn))]
     return {name: np.array([each[name] for each in values]) for name in freed.unknowns}

@@ -204,8 +204,7 @@ class Attempts:
         """Goes back to the best result, or dead end of an infeasible problem; whether it is not the last one."""
         last = best = Left.by(run)
         others = [self.best, self.paused and self.paused[0]]
-        if run.status is SolverStatus.INFEASIBLE and self.dead_ends:
-            lowest = self._lowest()
+        if run.status is SolverStatus.INFEASIBLE and (lowest := self._lowest()):
             best, others = lowest[0], list(lowest)
         for each in others:
             best = self._better(each, best)

@@ -151,7 +151,7 @@ class PolicySteps(ProgramSteps):
         """
         best = self._work.rollouts.plain(descent) if below == math.inf else None
         promised = descent.merit.promised(self._work.evaluator, descent.step)
-        if best is not None and promised > ASTRAY * abs(best.merit):
+        if best is not None and promised - best.merit > ASTRAY * max(1.0, abs(best.merit)):
             self.outcome = Outcome.ASTRAY
             return None
         tolerable = TOLERABLE * abs(promised)

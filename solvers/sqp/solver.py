@@ -99,8 +99,8 @@ class SolverSQP(SolverAbstract[SQPProgress]):
                 run.status = SolverStatus.CONVERGED
             elif interior and are_curved(work.model.exact, work.rows):
                 run.attempts.put_first("rollouts")
+                run.attempts.number = 0
                 self._next(run, work)
-                run.attempts.number = 1
         if self.whole.nu == 0 and self.whole.start == "fixed":  # there is nothing to choose
             feasible = run.violation < options.feasibility
             run.status = SolverStatus.CONVERGED if feasible else SolverStatus.INFEASIBLE
@@ -211,7 +211,8 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         attempts, e = run.attempts, work.evaluator
         if run.iterations >= self.options.max_iterations:
             return False
-        if attempts.number == 1 and run.violation > self.options.feasibility and self._is_proved(run):
+        timely = attempts.number == 1 and self.options.time_limit is None  # proofs take time, too
+        if timely and run.violation > self.options.feasibility and self._is_proved(run):
             run.status = SolverStatus.INFEASIBLE
             return True
         attempts.leave(run)

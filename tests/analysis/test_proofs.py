@@ -137,3 +137,51 @@ def test_a_row_that_the_equations_leave_free_is_no_contradiction() -> None:
         at_rest = motion_solution(problem, np.zeros((11, 4)), np.zeros((10, 2)), solver="")
         assert at_rest.violations()["disk"].max() == 1.0  # and it is violated where the equations hold next to there
         assert at_rest.description.contradictions == ()
+
+
+class Walk(ActionModelRungeKutta):
+    """ẋ = u."""
+
+    def rate(self, x: SX, u: SX) -> SX:
+        return SX(u)
+
+
+def walk(start: list[float], goal: ConstraintStack, rows: ConstraintStack) -> ShootingProblem:
+    """A point with at most 2 m/s, for 5 s."""
+    state, n = rows.state, len(start)
+    rows.add("speed", ResidualModelControl(state), lower=-2.0, upper=2.0)
+    model = Walk(n, rows, dt=0.25, goal=np.zeros(n), weight=0.0, effort=1.0)
+    return ShootingProblem(start, [model] * 20, ActionModelTerminal(CostStack(state), constraints=goal))
+
+
+def test_a_row_that_is_a_coordinate_along_a_line_alone_is_no_proof() -> None:
+    """Right of a disc the distance from its centre is x - 1 along the axis; there is a way round it."""
+    state = StateVector(2)
+    rows = ConstraintStack(state).add("disc", ResidualModelSymbolic(state, lambda x: ca.norm_2(x)), lower=1.0)
+    goal = ConstraintStack(state).add("goal", ResidualModelState(state, [-2.0, 0.0]), equals=0.0)
+    problem = walk([2.0, 0.0], goal, rows)
+    xs = np.stack([np.linspace(2.0, 0.3, 21), np.zeros(21)], axis=1)
+    assert motion_solution(problem, xs, np.zeros((20, 2)), solver="").description.contradictions == ()
+    assert SolverSQP(problem).solve().converged
+
+
+def test_a_bound_beside_an_unknown_is_no_proof() -> None:
+    state = StateVector(1)
+    rows = ConstraintStack(state).add("path", ResidualModelState(state, [0.2]), upper=0.0)
+    goal = ConstraintStack(state).add("end", ResidualModelState(state, [1.0]), equals=0.0)
+    problem = walk([0.0], goal, rows)
+    problem.free("path.reference", -5.0, 5.0)
+    solution = motion_solution(problem, np.zeros((21, 1)), np.zeros((20, 1)), solver="")
+    assert solution.description.contradictions == ()
+    assert SolverSQP(problem).solve().converged
+    problem.free("path.reference", -5.0, 0.4)
+    assert SolverSQP(problem).solve().status is SolverStatus.INFEASIBLE
+
+
+def test_a_dead_end_that_can_not_leave_its_start_is_proved() -> None:
+    state = StateVector(1)
+    goal = ConstraintStack(state).add("away", ResidualModelSymbolic(state, lambda x: ca.sumsqr(x)), lower=121.0)
+    solution = SolverSQP(walk([0.0], goal, ConstraintStack(state))).solve()
+    assert solution.status is SolverStatus.INFEASIBLE
+    assert solution.iterations <= 10
+    assert "away is at most 100 there" in solution.explain()

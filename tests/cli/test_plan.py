@@ -76,7 +76,7 @@ def test_a_motion_is_optimised(scene: Path, tmp_path: Path) -> None:
     assert optimised["solved"]
     assert optimised["iterations"] > 0
     assert optimised["clearance"] > 0.0099
-    assert optimised["duration"] == pytest.approx(plain["duration"])
+    assert plain["duration"] < optimised["duration"] < plain["duration"] + 0.021  # a step more
     with np.load(tmp_path / "plan.npz") as arrays:
         np.testing.assert_allclose(arrays["positions"], optimised["qs"])
         np.testing.assert_allclose(arrays["velocities"][[0, -1]], 0.0, atol=1e-8)

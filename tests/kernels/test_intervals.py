@@ -65,7 +65,8 @@ def test_a_box_without_width_gives_the_value_itself(name: str) -> None:
         pytest.param(lambda x: 1.0 / x, (-1.0, 1.0), -INF, INF, id="inverse across 0"),
         pytest.param(lambda x: ca.if_else(x > 0.0, 2.0, -x), (-1.0, 1.0), -1.0, 3.0, id="selection"),
         pytest.param(lambda x: 0.0 * x, (-INF, INF), 0.0, 0.0, id="nothing times all"),
-        pytest.param(ca.sqrt, (-1.0, 4.0), 0.0, 2.0, id="root, where it is defined"),
+        pytest.param(ca.sqrt, (0.0, 4.0), 0.0, 2.0, id="root"),
+        pytest.param(lambda x: ca.fmin(ca.sqrt(x), 3.0), (-1.0, 4.0), -INF, 3.0, id="no number, beyond the domain"),
     ],
 )
 def test_known_intervals(expression: object, box: tuple[float, float], low: float, high: float) -> None:

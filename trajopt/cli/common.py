@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -166,9 +167,10 @@ def check_input(argument: str, path: Path) -> Path:
     Raises:
         InvalidArgumentError: There is no such file; the message names the argument.
     """
-    if not path.is_file():
-        raise InvalidArgumentError(f"{argument}: expected an existing file, got {str(path)!r}")
-    return path
+    with contextlib.suppress(OSError):  # the name is too long
+        if path.is_file():
+            return path
+    raise InvalidArgumentError(f"{argument}: expected an existing file, got {str(path)!r}")
 
 
 def check_outputs(

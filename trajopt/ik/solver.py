@@ -257,7 +257,8 @@ class IKSolver(Immutable):
             q = self._starts.candidates(p[left], done, count, seed)  # also of a round cut short: more starts add to it
             count = min(count, starts - done)
             with_start = start is not None and done == 0
-            q = self._turns.nearest(q, about[left, None])
+            near = slice(None, None, 2 if self._model.has_costs else 1)  # costs may prefer other turns
+            q[:, near] = self._turns.nearest(q[:, near], about[left, None])
             if with_start:
                 q = np.concatenate([about[left, None], q], axis=1)
             part = self._search.attempt(p[left], q, count, with_start=with_start)

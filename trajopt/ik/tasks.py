@@ -22,7 +22,7 @@ from trajopt.ik.coordinates import limited, limits
 from trajopt.ik.fixed import columns
 from trajopt.instant import Instant
 from trajopt.model import Model, Parameter
-from trajopt.residuals import ResidualModelAbstract, ResidualModelCollisions
+from trajopt.residuals import ResidualModelAbstract, ResidualModelCollisions, ResidualModelPairDistance
 from trajopt.robots import Robot
 from trajopt.shooting.collision_slots import CollisionSlots
 from trajopt.states.state_multibody import StateMultibody, check_robot_state
@@ -32,6 +32,10 @@ from trajopt.types import Reals
 def beyond(rows: SX, lower: SX, upper: SX) -> SX:
     """Distance of each row beyond its bounds, with its sign."""
     return rows - ca.fmin(ca.fmax(rows, lower), upper)
+
+
+DISTANCES = (ResidualModelCollisions, ResidualModelPairDistance)
+"""Residuals whose second derivatives are left out of those of a descent."""
 
 
 @dataclass(frozen=True)
@@ -215,7 +219,8 @@ class TaskModel(Model):
     def curvature(self, forces: SX, sigma: SX) -> SX:
         """Second derivatives (nv, nv) of forces · c + σ f that Gauss-Newton leaves out: those of rows and residuals.
 
-        Without those of collision rows, which would take four times as many instructions and no fewer iterations.
+        Without those of distances between bodies, which would take four times as many instructions or more, and no
+        fewer iterations.
 
         Args:
             forces: Derivative of Φ by each row of the constraints (nc,).
@@ -225,9 +230,11 @@ class TaskModel(Model):
         parts: list[tuple[ResidualModelAbstract, SX]] = [
             (c.residual, forces[int(first) : int(end)])
             for c, first, end in zip(self.constraints.constraints, ends, ends[1:])
-            if not isinstance(c.residual, ResidualModelCollisions)
+            if not isinstance(c.residual, DISTANCES)
         ]
         for term in self.costs.terms:
+            if isinstance(term.residual, DISTANCES):
+                continue
             r = term.residual.expression(instant)
             parts.append((term.residual, sigma * term.weight.symbol * term.activation.gradient(r)))
         hessian, others, slopes = SX(nv, nv), [SX(0, 1)], [SX(0, 1)]

@@ -15,6 +15,7 @@ from trajopt.kernels.expression import Expression
 from trajopt.kernels.numbers import Numbers, Values
 
 INF = math.inf
+ROUNDING = 1e-9  # by which the argument of a function may be beyond where it is defined
 
 Ends = tuple[float, float]
 """Least and largest number of an interval, which may be infinite."""
@@ -45,16 +46,21 @@ class Interval:
         return f"[{self.low:g}, {self.high:g}]"
 
     def __add__(self, other: Interval) -> Interval:
-        return Interval(*_sum(self.ends, other.ends))
+        return Interval(*_sum(self.ends, other.ends)) if isinstance(other, Interval) else NotImplemented
 
     def __sub__(self, other: Interval) -> Interval:
-        return Interval(*_difference(self.ends, other.ends))
+        return Interval(*_difference(self.ends, other.ends)) if isinstance(other, Interval) else NotImplemented
 
     def __neg__(self) -> Interval:
         return Interval(*_negative(self.ends, self.ends))
 
     def __mul__(self, other: Interval) -> Interval:
-        return Interval(*_product(self.ends, other.ends))
+        return Interval(*_product(self.ends, other.ends)) if isinstance(other, Interval) else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        raise TypeError("intervals are neither equal nor different")
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Intervals(Numbers):
@@ -132,7 +138,7 @@ def _even(value: Callable[[float], float]) -> Callable[[Ends, Ends], Ends]:
 def _increasing(
     value: Callable[[float], float], least: float = -INF, most: float = INF
 ) -> Callable[[Ends, Ends], Ends]:
-    """A function that grows between `least` and `most`, where it is defined; where it overflows it is infinite."""
+    """A function that grows between `least` and `most`; where it overflows it is infinite, elsewhere it may be NaN."""
 
     def at(x: float) -> float:
         try:
@@ -142,7 +148,11 @@ def _increasing(
         except ValueError:  # the logarithm of 0
             return -INF
 
-    return lambda a, _: (at(a[0]), at(a[1])) if a[0] <= most and a[1] >= least else WHOLE
+    def of(a: Ends, _: Ends) -> Ends:
+        within = a[0] >= least - ROUNDING and a[1] <= most + ROUNDING  # what is done with NaN is not known
+        return (at(a[0]), at(a[1])) if within else WHOLE
+
+    return of
 
 
 def _cosine(a: Ends, _: Ends) -> Ends:
@@ -160,7 +170,8 @@ def _sine(a: Ends, _: Ends) -> Ends:
 def _tangent(a: Ends, _: Ends) -> Ends:
     if not a[1] - a[0] < math.pi or math.floor(a[0] / math.pi + 0.5) < math.floor(a[1] / math.pi + 0.5):
         return WHOLE
-    return math.tan(a[0]), math.tan(a[1])
+    ends = math.tan(a[0]), math.tan(a[1])
+    return ends if ends[0] <= ends[1] else WHOLE
 
 
 def _angle(y: Ends, x: Ends) -> Ends:
@@ -172,7 +183,7 @@ def _angle(y: Ends, x: Ends) -> Ends:
 
 def _power(a: Ends, b: Ends) -> Ends:
     n = b[0]
-    if b[1] != n or n < 0.0 or not (n == round(n) or a[0] >= 0.0):
+    if b[1] != n or not 0.0 <= n < INF or not (n == round(n) or a[0] >= 0.0):
         return WHOLE
     try:
         ends = a[0] ** n, a[1] ** n

@@ -9,11 +9,12 @@ import numpy as np
 from trajopt.actions.integrated.base import LONG
 from trajopt.analysis.advice.blocked_goals import blocked_goals
 from trajopt.analysis.advice.constraints import moving_the_start
+from trajopt.analysis.advice.dead_ends import dead_end
 from trajopt.analysis.advice.missed_goals import far_goals
 from trajopt.analysis.advice.resting import cannot_rest
 from trajopt.analysis.advice.too_fast import too_fast
 from trajopt.analysis.constraints import ConstraintRows
-from trajopt.analysis.contradictions import FROM_START
+from trajopt.analysis.contradictions import BEYOND, FROM_START
 from trajopt.analysis.goals import asked_steps
 from trajopt.residuals import ResidualModelState
 from trajopt.solution.solution import Solution
@@ -23,7 +24,8 @@ from trajopt.states.degrees import looks_like_degrees
 def causes(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
     """Returns a sentence with its cure for each known cause, the first kind that there is; empty if none is known.
 
-    Proofs that constraints exclude each other come first, but for those about x0 that say less than where to move it.
+    Proofs that constraints exclude each other come first, but for those that say less: about x0 than where to move it,
+    and by reachable states, which know no cure, than another cause.
 
     Args:
         solution: A solution that has not converged.
@@ -33,8 +35,12 @@ def causes(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[st
     start = moving_the_start(solution, constraints)
     if start and all(FROM_START in proof for proof in proofs):
         return [start, *proofs]
+    if proofs and not all(BEYOND in proof for proof in proofs):
+        return list(proofs)
     kinds = (far_goals, too_fast, long_steps, _weak, blocked_goals)
-    return list(proofs) or next((found for kind in kinds if (found := kind(solution))), [])
+    found = next((found for kind in kinds if (found := kind(solution))), [])
+    cures = dead_end(solution, constraints, proved=True) if proofs and not found else []
+    return [*found, *proofs, *cures]
 
 
 def in_degrees(solution: Solution) -> list[str]:

@@ -33,8 +33,14 @@ _ENDS = (SolverStatus.INFEASIBLE, SolverStatus.STALLED)
 _NEITHER = "constraints and dynamics contradict one another"
 
 
-def dead_end(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[str]:
-    """Returns advice on a solve that ended at violated constraints: other guesses, what to relax or to soften."""
+def dead_end(solution: Solution, constraints: Sequence[ConstraintRows], *, proved: bool = False) -> list[str]:
+    """Returns advice on a solve that ended at violated constraints: other guesses, what to relax or to soften.
+
+    Args:
+        solution: The solution.
+        constraints: Its constraints.
+        proved: Whether no other motion satisfies all constraints.
+    """
     grown = grown_derivatives(solution)
     cure = softening(constraints) or "soften a constraint: add(..., soft=(linear, quadratic))"
     longer = more_time(solution, after="") if time_may_help(constraints) else ""
@@ -42,8 +48,8 @@ def dead_end(solution: Solution, constraints: Sequence[ConstraintRows]) -> list[
     return [
         *([f"{longer}: {_often(fast)}"] if fast else []),
         *([grown] if grown else []),
-        _doubt(solution),
-        f"{_to_relax(solution, constraints)}; or {cure}",
+        *([] if proved else [_doubt(solution)]),
+        f"{_to_relax(solution, constraints, proved=proved)}; or {cure}",
     ]
 
 
@@ -127,9 +133,11 @@ def _doubt(solution: Solution) -> str:
     return f"this is no proof: {more_guesses(solution)} as well"
 
 
-def _to_relax(solution: Solution, constraints: Sequence[ConstraintRows]) -> str:
+def _to_relax(solution: Solution, constraints: Sequence[ConstraintRows], *, proved: bool) -> str:
     """Advice on the constraint to relax, or on gaps that are left."""
     relaxed, gap = relaxation(solution, constraints), gap_left(solution)
+    if relaxed and proved:
+        return relaxed + (more_time(solution, ", or ", "") if time_may_help(constraints) else "")
     if relaxed and solution.status is SolverStatus.INFEASIBLE:
         return f"to first order no change of the controls reduces the violation: {relaxed}"
     if relaxed:

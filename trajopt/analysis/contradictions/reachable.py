@@ -6,10 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import casadi as ca
 import numpy as np
 
 from trajopt.analysis.constraints import HELD, ConstraintRows, places_of
 from trajopt.analysis.contradictions.proofs import EXCLUDE
+from trajopt.constraints.row_block import constraint_of
+from trajopt.instant import Instant
 from trajopt.kernels.intervals import INF, Interval, Intervals
 from trajopt.kernels.program import Program
 from trajopt.shooting import programs
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     from trajopt.shooting.kinds import Kind
     from trajopt.shooting.problem import ShootingProblem
 
+BEYOND = "whatever the controls are within their limits"
+"""Words that each sentence has, which says no more than by how much a row is missed at least."""
 MOST_WORK = 500_000
 """Largest number of instructions; knots that are beyond are not looked at. One takes about a microsecond [-]."""
 
@@ -50,8 +55,9 @@ class _Reach:
     def __init__(self, problem: ShootingProblem, at: tuple[Reals, Reals], hard: Sequence[ConstraintRows]) -> None:
         state, self._problem, self._hard = problem.state, problem, hard
         self._at = np.array([state.difference(state.zero(), x) for x in at[0]]), at[1]
-        self._from = "x0" if problem.start == "fixed" else "the bounds of the start"
         self._kinds: dict[int, Kind] = {t: kind for kind in problem.kinds for t in kind.knots}
+        self._places = [{id(kind): place for kind, place in places_of(problem, own.name)} for own in hard]
+        self._single = [_singles(problem, own) for own in hard]
         self._flat = state.nx == state.ndx and not state.curved_directions.any()
         self._box = _of_start(problem) if self._flat or problem.start == "fixed" else []
         self.begins = bool(self._box) and all(isinstance(kind, CompiledKind) for kind in problem.kinds)
@@ -98,7 +104,7 @@ class _Reach:
         for own, row, i, between in self._singles(t, "coordinates"):
             offset = float(own.values[t, row] - self._at[0][t, i])  # of the row from the coordinate x ⊖ zero
             value = Interval(self._box[i].low - zero[i] + offset, self._box[i].high - zero[i] + offset)
-            if sentence := _sentence(own, row, t, value, self._from):
+            if sentence := self._sentence(own, row, t, value):
                 return sentence
             low, high = max(value.low, between.low - HELD), min(value.high, between.high + HELD)
             self._box[i] = Interval(low - offset + zero[i], high - offset + zero[i])
@@ -127,20 +133,59 @@ class _Reach:
         """Enforced rows of a knot that are one of the coordinates or controls but for a constant, and their bounds."""
         return [
             (own, row, index, Interval(float(own.lower[t, row]), float(own.upper[t, row])))
-            for own in self._hard
+            for own, single in zip(self._hard, self._single)
             for row, index in enumerate(getattr(own, kind))
-            if index >= 0 and own.enforced[t, row]
+            if index >= 0 and single[row] and own.enforced[t, row]
         ]
 
     def _missed(self, t: int, rows: Sequence[Interval]) -> str:
         """Sentence on a row of a knot, of all rows in intervals, that is beyond its bounds; empty if there is none."""
-        for own in self._hard:
-            for kind, place in places_of(self._problem, own.name):
-                if t in kind.knots:
-                    for row, value in enumerate(rows[place]):
-                        if own.enforced[t, row] and (sentence := _sentence(own, row, t, value, self._from)):
-                            return sentence
+        for own, places in zip(self._hard, self._places):
+            place = places.get(id(self._kinds[t]))
+            for row, value in enumerate([] if place is None else rows[place]):
+                if own.enforced[t, row] and (sentence := self._sentence(own, row, t, value)):
+                    return sentence
         return ""
+
+    def _sentence(self, own: ConstraintRows, row: int, t: int, value: Interval) -> str:
+        """Sentence on a row that lies in an interval beyond its bounds, for all motions from the start; else empty."""
+        low, high = float(own.lower[t, row]), float(own.upper[t, row])
+        most = HELD * max(1.0, *(abs(each) for each in (low, high, *value.ends) if abs(each) < INF))
+        if value.low <= high + most and value.high >= low - most:
+            return ""
+        name, unit = own.title(row), f" {own.units[row]}" if own.units[row] else ""
+        start = "x0" if self._problem.start == "fixed" else "the bounds of the start"
+        limits = f"{BEYOND}{', and unknowns within their bounds' if self._problem.unknowns else ''}"
+        if value.low > high:
+            reached, bound = (
+                f"at least {value.low:.4g}{unit}",
+                f"<= {high:.4g}{unit}, {value.low - high:.3g}{unit} less",
+            )
+        else:
+            reached, bound = f"at most {value.high:.4g}{unit}", f">= {low:.4g}{unit}, {low - value.high:.3g}{unit} more"
+        return (
+            f"constraints {name} at knot {t} and {start}: {EXCLUDE}, {name} is {reached} there {limits}, and should be "
+            f"{bound}"
+        )
+
+
+def _singles(problem: ShootingProblem, own: ConstraintRows) -> list[bool]:
+    """Whether rows that are one coordinate or control at a trajectory, but for a constant, are so everywhere.
+
+    Rows at stages are left out, and those of constraints that have unknown parameters.
+    """
+    name = constraint_of(own.name)
+    if name != own.name or any(each.startswith(f"{name}.") for each in problem.unknowns):
+        return [False] * len(own.rows)
+    seen = np.maximum(own.controls, own.coordinates) >= 0
+    for kind, _ in places_of(problem, own.name) if seen.any() else ():
+        residual = kind.model.constraints[name].residual
+        instant = Instant(residual.state, 0 if kind.terminal else kind.model.nu)
+        J = ca.jacobian(residual.expression(instant), ca.vertcat(instant.x, instant.u))
+        for row in range(J.shape[0]):
+            entries = ca.sparsify(J[row, :]).nonzeros()
+            seen[row] &= len(entries) == 1 and entries[0].is_one()
+    return [bool(each) for each in seen]
 
 
 def _of_start(problem: ShootingProblem) -> list[Interval]:
@@ -151,19 +196,3 @@ def _of_start(problem: ShootingProblem) -> list[Interval]:
         return []
     zero, (lower, upper) = problem.state.zero(), problem.start
     return [Interval(low, high) for low, high in zip((zero + lower).tolist(), (zero + upper).tolist())]
-
-
-def _sentence(own: ConstraintRows, row: int, t: int, value: Interval, start: str) -> str:
-    """Sentence on a row that lies in an interval beyond its bounds, for all motions from a start; empty if not."""
-    low, high = float(own.lower[t, row]), float(own.upper[t, row])
-    most = HELD * max(1.0, *(abs(each) for each in (low, high, *value.ends) if abs(each) < INF))
-    if value.low <= high + most and value.high >= low - most:
-        return ""
-    name, unit = own.title(row), f" {own.units[row]}" if own.units[row] else ""
-    above = value.low > high
-    reached = f"at least {value.low:.4g}{unit}" if above else f"at most {value.high:.4g}{unit}"
-    bound = f"<= {high:.4g}{unit}" if above else f">= {low:.4g}{unit}"
-    return (
-        f"constraints {name} at knot {t} and {start}: {EXCLUDE}, {name} is {reached} there whatever the controls are "
-        f"within their limits, and should be {bound}; relax it or limits of controls and states, or start elsewhere"
-    )
