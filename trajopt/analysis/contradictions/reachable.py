@@ -184,7 +184,7 @@ def _singles(problem: ShootingProblem, own: ConstraintRows) -> list[bool]:
         J = ca.jacobian(residual.expression(instant), ca.vertcat(instant.x, instant.u))
         for row in range(J.shape[0]):
             entries = ca.sparsify(J[row, :]).nonzeros()
-            seen[row] &= len(entries) == 1 and entries[0].is_one()
+            seen[row] &= len(entries) == 1 and ca.SX(entries[0]).is_one()
     return [bool(each) for each in seen]
 
 
