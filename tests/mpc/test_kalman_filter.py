@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import trajopt
 from tests.mpc import slider
 from tests.support.noisy_pole import NOISY, own_pole
 from trajopt import mpc, planar
-from trajopt.errors import ImmutableError, InvalidArgumentError
+from trajopt.errors import ImmutableError, InvalidArgumentError, UnsupportedOperationError
 from trajopt.types import Reals
 
 BEACONS = np.array([[0.0, 4.0], [5.0, -1.0], [4.0, 5.0]])  # [m]
@@ -134,23 +135,65 @@ def test_what_is_nan_was_not_measured() -> None:
     np.testing.assert_allclose(own.P, P, rtol=1e-12)
 
 
-def test_a_part_of_a_state_was_not_measured() -> None:
-    """Of a robot whose base has a rotation: without it, its joints are corrected, and the base stays."""
+def quadruped_filter() -> tuple[Any, mpc.KalmanFilter]:
+    """State of a robot with a free base, and a filter of it that stands."""
     robot = trajopt.load_robot("small-quadruped")
     state = trajopt.StateMultibody(robot)
     costs = trajopt.CostStack(state)
     free = trajopt.DifferentialActionModelFreeInvDynamics(state, trajopt.ActuationModelFloatingBase(state), costs)
     own = mpc.KalmanFilter(trajopt.IntegratedActionModelEuler(free, dt=0.01), noise=0.1, first=0.2)
     own.reset(state.at_rest(robot.configurations["standing"]))
+    return state, own
+
+
+@pytest.mark.parametrize(
+    ("missing", "still"),
+    [
+        ([3, 4, 5, 6, 8], [3, 4, 5, 7]),  # orientation of the base and a joint
+        ([4], [3, 4, 5]),  # an element of the orientation
+        ([0, 1, 2], [0, 1, 2]),  # position of the base
+        ([1, 8], [0, 1, 2, 7]),  # an element of it
+        (range(7), range(6)),
+    ],
+)
+def test_a_part_of_a_state_was_not_measured(missing: Any, still: Any) -> None:
+    """Position and orientation of a base may miss each for itself: what was measured is corrected, the rest stays."""
+    state, own = quadruped_filter()
     before = own.x
     seen = state.integrate(before, np.full(state.ndx, 0.1))
-    seen[[3, 4, 5, 6, 8]] = np.nan
+    if 4 not in missing:
+        seen[:3] = before[:3] + seen[:3] * 0.0  # a turn alone
+    there, expected = np.ones(state.ndx, dtype=bool), state.difference(before, seen)
+    there[still], seen[missing] = False, np.nan
     change = state.difference(before, own.update(seen))
-    there = np.ones(state.ndx, dtype=bool)
-    there[[0, 1, 2, 3, 4, 5, 7]] = False
     np.testing.assert_array_equal(change[~there], 0.0)
-    np.testing.assert_allclose(change[there], 0.1 * 0.2**2 / (0.2**2 + 0.1**2), rtol=1e-9)
+    np.testing.assert_allclose(change[there], expected[there] * 0.2**2 / (0.2**2 + 0.1**2), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(np.diag(own.P)[~there], 0.2**2)
+
+
+def test_a_position_without_orientation_moves_the_base() -> None:
+    """The base was turned by a quarter about z; one position, measured many times, is where it is then."""
+    state, own = quadruped_filter()
+    x = own.x.copy()
+    x[3:7] = [0.0, 0.0, np.sqrt(0.5), np.sqrt(0.5)]
+    own.reset(x)
+    y = np.full(state.nx, np.nan)
+    y[:3] = [1.0, 2.0, 3.0]
+    for _ in range(1000):
+        own.update(y)
+    np.testing.assert_allclose(own.x[:3], y[:3], atol=0.02)
+    np.testing.assert_allclose(own.x[3:], x[3:], atol=1e-12)
+
+
+def test_a_wrong_quaternion_is_refused_beside_what_was_not_measured() -> None:
+    state, own = quadruped_filter()
+    y = state.zero()
+    y[3:7], y[8] = [0.0, 0.0, 0.0, 2.0], np.nan
+    with pytest.raises(InvalidArgumentError, match="y: expected the quaternion of joint .* got 2"):
+        own.update(y)
+    y[3:7], y[9] = [0.0, 0.0, 0.0, 1.0], np.inf
+    with pytest.raises(InvalidArgumentError, match="y: expected"):
+        own.update(y)
 
 
 def test_sensors_of_a_loop_may_miss_measurements() -> None:
@@ -185,6 +228,17 @@ def test_it_predicts_with_estimated_parameters_and_disturbance() -> None:
         mpc.KalmanFilter(linear_knot(), noise=0.1, estimator=known)
     with pytest.raises(InvalidArgumentError, match=r"estimator: expected an Estimator, .* controller.estimator"):
         mpc.KalmanFilter(slider.knot(), noise=0.1, estimator=controller)  # type: ignore[arg-type]
+
+
+def test_a_filter_with_a_controllers_estimator_cannot_be_sent_to_another_process() -> None:
+    known = slider.controller(offset_free=True).estimator
+    own = mpc.KalmanFilter(slider.knot(), noise=0.1, estimator=known)
+    for each in (own, known):
+        with pytest.raises(UnsupportedOperationError, match=r"Estimator: cannot be .* pickled.*controller\.estimator"):
+            pickle.dumps(each)
+    other = copy.deepcopy(own)  # knows the same estimator
+    known.disturbance = np.array([0.3])
+    np.testing.assert_array_equal(other.predict([1.0]), own.predict([1.0]))
 
 
 def test_a_filter_that_knows_a_learned_push_does_not_lag() -> None:

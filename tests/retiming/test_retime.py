@@ -257,3 +257,5 @@ def test_a_path_without_a_motion_says_so() -> None:
         assert still.duration == np.inf
         with pytest.raises(UnsupportedOperationError, match="along the whole path, but the solver stopped"):
             still.usage()
+        with pytest.raises(UnsupportedOperationError, match="along the whole path, but the solver stopped"):
+            still.plot()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from trajopt.errors import InvalidArgumentError
+from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
 from trajopt.plants.one_knot import OneKnot
 from trajopt.shooting import ShootingProblem, controls
 from trajopt.types import Reals
@@ -106,6 +107,12 @@ class Estimator:
         self._doubts, self._learned = np.zeros((len(first), len(first))), 0
         self.disturbance = np.zeros(self._problem.nu)
         self._tell()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise UnsupportedOperationError(
+            "Estimator: cannot be copied or pickled, as it belongs to a controller and holds compiled code; construct "
+            "a controller there, and KalmanFilter(..., estimator=controller.estimator)"
+        )
 
     def see(self, t: float, x: Reals, u: Reals) -> None:
         """Keeps a measurement (nx,) at a time t [s], and the control (nu,) that acts from then on, for `update`."""

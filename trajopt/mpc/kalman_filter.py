@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from casadi import DM, SX
 
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.terminal import ActionModelTerminal
@@ -118,20 +119,19 @@ class KalmanFilter(Immutable):
     def update(self, y: npt.ArrayLike) -> Reals:
         """Corrects the estimate by a measurement y (ny,), NaN where nothing was measured; returns it (nx,).
 
-        Without `measure`, a rotation or a position in space of which an element is NaN was not measured.
+        Without `measure`, a rotation or a position in space of which an element is NaN was not measured. The position
+        and the orientation of a base may be missing each for itself.
 
         Raises:
-            InvalidArgumentError: `y` has a wrong size or is infinite, or `measure` returns no finite number for an
-                element that was measured.
+            InvalidArgumentError: `y` has a wrong size or is infinite, one of its rotations is not normalised, or
+                `measure` returns no finite number for an element that was measured.
         """
         seen = self.x if self._measure is None else self._seen(self.x)
         y = check_shape("y", y, seen.shape)
         check_array("y", np.where(np.isnan(y), 0.0, y), y.shape)
         if self._measure is None:
-            if not np.isnan(y).any():
-                self._state.check(y, "y")
+            y, there = self._completed(y)
             error, H = self._state.difference_unchecked(self.x, y), np.eye(self._state.ndx)
-            there = ~np.isnan(error)
         else:
             error, H, there = y - seen, self._derivative(), ~np.isnan(y)
         error, H, R = self._wrapped(error)[there], H[there], self._R[there]
@@ -148,6 +148,24 @@ class KalmanFilter(Immutable):
         if u is not None:
             self.predict(u)
         return self.update(y)
+
+    def _completed(self, y: Reals) -> tuple[Reals, npt.NDArray[np.bool_]]:
+        """A measured state (nx,) with the estimate's parts where it has NaN, and its measured tangent coordinates."""
+        parts, moves = self._parts
+        absent = np.isin(parts, parts[np.isnan(y)])
+        return self._state.check(np.where(absent, self.x, y), "y"), absent @ moves == 0.0
+
+    @functools.cached_property
+    def _parts(self) -> tuple[npt.NDArray[np.int32], Reals]:
+        """Index of each coordinate's part (nx,), and 1 where a tangent coordinate moves a coordinate (nx, ndx).
+
+        Coordinates that a tangent coordinate moves together are one part: a position, a rotation, or an element alone.
+        """
+        from scipy.sparse.csgraph import connected_components
+
+        basis = self._state.sx_tangent_basis(SX.sym("x", self._state.nx))
+        moves = DM(basis.sparsity(), 1.0).full()
+        return connected_components(moves @ moves.T)[1], moves
 
     def _seen(self, x: Reals) -> Reals:
         assert self._measure is not None

@@ -25,8 +25,11 @@ def plot_retimed(result: RetimedPath, *, figure: Figure | SubFigure | None = Non
 
     Returns:
         The figure; `figure.savefig("retimed.png")` writes it.
+
+    Raises:
+        UnsupportedOperationError: The solver stopped before the path has a motion.
     """
-    times = np.linspace(0.0, result.duration, POINTS)
+    times = np.linspace(0.0, result.times[-1], POINTS)  # raises without a motion
     used = result.parts(times)
     with drawing(figure, 8.0, 1.4 + 1.6 * len(used)) as target:
         panels = np.ravel(target.subplots(len(used), 1, sharex=True, squeeze=False))

@@ -122,6 +122,9 @@ class RetimedPath:
 
         Args:
             path: File to write (.png, .pdf or .svg).
+
+        Raises:
+            UnsupportedOperationError: The solver stopped before the path has a motion.
         """
         return above("plotting.saved.saved")(above("plotting.retiming.plot_retimed"), path, self)
 
