@@ -183,8 +183,8 @@ def _singles(problem: ShootingProblem, own: ConstraintRows) -> list[bool]:
         instant = Instant(residual.state, 0 if kind.terminal else kind.model.nu)
         J = ca.jacobian(residual.expression(instant), ca.vertcat(instant.x, instant.u))
         for row in range(J.shape[0]):
-            entries = ca.sparsify(J[row, :]).nonzeros()
-            seen[row] &= len(entries) == 1 and ca.SX(entries[0]).is_one()
+            slope = ca.sparsify(J[row, :])
+            seen[row] &= slope.nnz() == 1 and slope.nz[0].is_one()
     return [bool(each) for each in seen]
 
 
