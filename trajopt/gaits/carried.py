@@ -30,8 +30,8 @@ def carried_postures(robot: Robot, schedule: ContactSchedule, posture: npt.Array
     other gaits share one posture.
 
     The turn of a gait that turns is the mean turn of the feet. For point feet of unknown heading, it is the rotation
-    that fits their positions best. The displacement is the mean over all feet. On terrain, the base also tilts with the plane that fits
-    the footholds best, and rises with their mean height.
+    that fits their positions best. The displacement is the mean over all feet. On terrain, the base also tilts with the
+    plane that fits the footholds best, and rises with their mean height.
 
     Args:
         robot: Robot with a floating base.
@@ -44,10 +44,8 @@ def carried_postures(robot: Robot, schedule: ContactSchedule, posture: npt.Array
     centres = points.mean(axis=1)
     angles, tilts = np.zeros(len(paths)), np.zeros((len(paths), 2))
     if turns(schedule):  # feet that are ahead of others also have a best rotation, of 5 degrees in a walk of a Go2
-        turned = _turns_of_feet(schedule)
-        angles = (
-            _turns_of_points(points) if turned is None else between_stances(schedule, turned[:, None, None])[:, 0, 0]
-        )
+        known = _turns_of_feet(schedule)
+        angles = _turns_of_points(points) if known is None else between_stances(schedule, known)
     if schedule.terrain is not None:
         level = level_paths(schedule)
         centres, tilts = level.mean(axis=1), np.array([slope_of(feet) for feet in level])

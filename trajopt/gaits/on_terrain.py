@@ -66,11 +66,11 @@ def level_paths(schedule: ContactSchedule) -> Reals:
 
 
 def between_stances(schedule: ContactSchedule, values: Reals) -> Reals:
-    """Values at each knot (T + 1, m, n), on straight lines between those in each stance (phases + 1, m, n)."""
+    """Values at each knot (T + 1, ...), on straight lines between those in each stance (phases + 1, ...)."""
     number = schedule.phase_of_knot
     first = np.searchsorted(number, number)
     length = np.array([phase.total_knots for phase in schedule.phases])[number]
-    progress = smooth_at((np.arange(len(number)) - first) / length)[0][:, None, None]
+    progress = smooth_at((np.arange(len(number)) - first) / length)[0].reshape(-1, *[1] * (values.ndim - 1))
     return np.asarray((1 - progress) * values[number] + progress * values[number + 1])
 
 
