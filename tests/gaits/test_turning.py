@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 
 import numpy as np
@@ -82,6 +83,56 @@ def test_one_cycle_turns() -> None:
     for name, make in (("go2", gaits.quadruped_trot), ("go2", gaits.quadruped_walk), ("talos_legs", gaits.biped_walk)):
         assert turns(make(stance_of(name), step_length=0.1, turn=-0.1))
         assert name in SOLES or not turns(make(stance_of(name), step_length=0.1, turn=0.01))
+
+
+@pytest.mark.parametrize("turn", [0.1, 0.2, 0.3])
+@pytest.mark.parametrize("gait", ["walk", "trot", "pace"])
+def test_left_turns_mirror_right_turns(gait: str, turn: float) -> None:
+    """Feet a step ahead of others turn the lines between them to the right, against a turn to the left."""
+    for cycles, step_length in ((1, 0.1), (2, 0.2), (3, -0.1)):
+        for sign in (-1, 1):
+            schedule = getattr(gaits, f"quadruped_{gait}")(
+                stance_of("go2"), step_length=step_length, turn=sign * turn, cycles=cycles
+            )
+            assert turns(schedule)
+            angles = np.array([yaw_of(x) for x in gaits.carried_postures(robot_of("go2"), schedule)])
+            np.testing.assert_allclose(angles[-1], sign * turn, atol=1e-6)
+            assert np.all(sign * np.diff(angles) > -1e-9)
+
+
+@pytest.mark.slow
+def test_solved_walks_turn_left_as_far_as_right() -> None:
+    yaws = []
+    for turn in (0.25, -0.25):
+        walk = gaits.quadruped_walk(stance_of("go2"), step_length=0.2, step_height=0.07, turn=turn, cycles=2)
+        problem = models_of("go2").problem(walk)
+        solution = SolverFDDP(problem).solve(*gaits.gait_guess(problem, walk))
+        assert solution.converged
+        yaws.append(yaw_of(solution.xs[-1]))
+    assert yaws[0] == pytest.approx(-yaws[1], abs=np.radians(1.0))
+    assert yaws[0] == pytest.approx(0.25, abs=np.radians(2.0))
+
+
+def test_feet_of_schedules_by_hand_turn_as_their_lines() -> None:
+    """Points without headings; `turns` compares the lines between them."""
+    for turn in (-0.5, 0.5):
+        trot = gaits.quadruped_trot(stance_of("go2"), step_length=0.05, turn=turn, cycles=2)
+        bare = [
+            dataclasses.replace(p, swings=[dataclasses.replace(s, to=s.to.position) for s in p.swings])
+            for p in trot.phases
+        ]
+        schedule = dataclasses.replace(trot, phases=tuple(bare))
+        assert turns(schedule)
+        assert yaw_of(gaits.carried_postures(robot_of("go2"), schedule)[-1]) == pytest.approx(turn, abs=0.1)
+
+
+def test_a_gait_after_a_turn_goes_on_from_it() -> None:
+    """Headings move with a schedule: a straight gait does not turn from where another one, or the robot, has turned."""
+    trot = gaits.quadruped_trot(stance_of("go2"), step_length=0.0, turn=0.5, cycles=2)
+    straight = gaits.quadruped_walk(stance_of("go2"), step_length=0.1)
+    assert not turns(straight.after(trot.end))
+    carried = gaits.carried_postures(robot_of("go2"), trot + straight.after(trot))
+    assert yaw_of(carried[-1]) == pytest.approx(0.5, abs=1e-6)
 
 
 def test_posture_and_guess_turn_with_the_feet() -> None:

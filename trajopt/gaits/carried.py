@@ -10,7 +10,7 @@ import pinocchio as pin
 
 from trajopt.checks import check_instance
 from trajopt.gaits.foothold import UP, between_vectors, heading_of
-from trajopt.gaits.on_terrain import level_paths, slope_of
+from trajopt.gaits.on_terrain import between_stances, level_paths, slope_of
 from trajopt.gaits.posing import foot_paths
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import check_legged, configuration_of
@@ -29,9 +29,9 @@ def carried_postures(robot: Robot, schedule: ContactSchedule, posture: npt.Array
     Problems and guesses of gaits that turn, see `turns`, or that are on terrain have these references. All knots of
     other gaits share one posture.
 
-    The turn of a gait that turns is the mean turn of the soles. For point feet, it is the rotation that fits their
-    positions best. The displacement is the mean over all feet. On terrain, the base also tilts with the plane that fits
-    the footholds best, and rises with their mean height.
+    The turn of a gait that turns is the mean turn of the feet. For point feet of unknown heading, it is the rotation
+    that fits their positions best. The displacement is the mean over all feet. On terrain, the base also tilts with the
+    plane that fits the footholds best, and rises with their mean height.
 
     Args:
         robot: Robot with a floating base.
@@ -44,7 +44,8 @@ def carried_postures(robot: Robot, schedule: ContactSchedule, posture: npt.Array
     centres = points.mean(axis=1)
     angles, tilts = np.zeros(len(paths)), np.zeros((len(paths), 2))
     if turns(schedule):  # feet that are ahead of others also have a best rotation, of 5 degrees in a walk of a Go2
-        angles = _turns_of_soles(paths) if _on_soles(schedule) else _turns_of_points(points)
+        known = _turns_of_feet(schedule)
+        angles = _turns_of_points(points) if known is None else between_stances(schedule, known)
     if schedule.terrain is not None:
         level = level_paths(schedule)
         centres, tilts = level.mean(axis=1), np.array([slope_of(feet) for feet in level])
@@ -87,9 +88,9 @@ def carried_anew(robot: Robot, before: ContactSchedule, after: ContactSchedule, 
 def turns(schedule: ContactSchedule) -> bool:
     """Whether the feet of a gait turn about the vertical, and the robot with them, by at least `LEAST_TURN`.
 
-    Feet that are ahead of others, or that terrain has moved, also turn some of the lines between them, but neither all
-    lines nor all in one direction. So point feet turn if all lines but one at most turn the same way, in a stance after
-    equally many steps of all feet or at the end. Fewer than four point feet have too few lines.
+    Soles and footholds of generated gaits have headings; stances after equally many steps of all feet, and the end, are
+    compared. Other point feet turn if all lines between them but one at most turn the same way: feet that are ahead of
+    others also turn some lines, but neither all nor all in one direction. Fewer than four have too few lines.
     """
     stances, places = check_instance("schedule", schedule, ContactSchedule).stances, [0]
     steps = dict.fromkeys(schedule.feet, 0)
@@ -97,13 +98,13 @@ def turns(schedule: ContactSchedule) -> bool:
         steps |= {name: steps[name] + 1 for name in phase.swinging}
         if len(set(steps.values())) == 1 or i == len(schedule.phases) - 1:
             places.append(i + 1)
-    placements = np.array([[foot.placement for foot in stances[i].feet.values()] for i in places])
-    if _on_soles(schedule):
-        return bool(np.abs(_turns_of_soles(placements)).max() >= LEAST_TURN)
+    known = _turns_of_feet(schedule)
+    if known is not None:
+        return bool(np.abs(known[places]).max() >= LEAST_TURN)
     if len(schedule.feet) < LEAST_FEET:
         return False
     first, second = np.array(list(combinations(range(len(schedule.feet)), 2))).T
-    points = placements[:, :, :, 3]
+    points = np.array([[foot.position for foot in stances[i].feet.values()] for i in places])
     x, y, _ = np.moveaxis(points[:, second] - points[:, first], 2, 0)
     turned = np.sort(np.arctan2(x[0] * y - y[0] * x, x[0] * x + y[0] * y), axis=1)
     return bool(max(turned[:, 1].max(), -turned[:, -2].min()) >= LEAST_TURN)
@@ -116,14 +117,11 @@ def turning(robot: Robot, schedule: ContactSchedule, posture: Reals) -> Reals | 
     return np.array([pin.Quaternion(x[3:7]).matrix() for x in carried_postures(robot, schedule, posture)])
 
 
-def _on_soles(schedule: ContactSchedule) -> bool:
-    return all(foot.sole for foot in schedule.start.feet.values())
-
-
-def _turns_of_soles(paths: Reals) -> Reals:
-    """Mean turn of the soles about the vertical since the first knot (T + 1,) [rad]."""
-    headings = np.array([[heading_of(foot[:, :3]) for foot in feet] for feet in paths])
-    return np.unwrap(headings - headings[0], axis=0).mean(axis=1)
+def _turns_of_feet(schedule: ContactSchedule) -> Reals | None:
+    """Mean turn of the feet about the vertical in each stance (phases + 1,) [rad]; None if a heading is not known."""
+    feet = [[*stance.feet.values()] for stance in schedule.stances]
+    headings = np.array([[heading_of(f.rotation) if f.sole else f.heading for f in row] for row in feet], dtype=float)
+    return None if np.isnan(headings).any() else np.unwrap(headings - headings[0], axis=0).mean(axis=1)
 
 
 def _turns_of_points(points: Reals) -> Reals:

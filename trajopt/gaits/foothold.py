@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -31,15 +31,18 @@ class Foothold:
         quaternion: x, y, z, w of a sole's frame [-]; None for a point foot.
         normal: Normal of the ground below a point foot (3,), which becomes a unit vector [-]; a sole has that of its
             frame.
+        heading: Heading of a robot on a point foot here, an angle about the vertical from the world's x axis [rad];
+            None if it is not known. A sole has that of its frame.
 
     Raises:
-        InvalidArgumentError: `position` is not three finite numbers, `quaternion` is not a unit quaternion, or the
-            normal does not point up.
+        InvalidArgumentError: `position` is not three finite numbers, `quaternion` is not a unit quaternion, the normal
+            does not point up, or the heading is not finite.
     """
 
     position: Vector3
     quaternion: Quaternion | None = None
     normal: Vector3 = UP
+    heading: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "position", as_point("position", self.position))
@@ -47,6 +50,8 @@ class Foothold:
         if not normal[2] > 0:
             raise InvalidArgumentError(f"normal: expected a vector that points up, got {normal.tolist()}")
         object.__setattr__(self, "normal", as_point("normal", normal / np.linalg.norm(normal)))
+        if self.heading is not None:
+            object.__setattr__(self, "heading", check_finite("heading", self.heading))
         if self.quaternion is not None:
             unit = check_quaternion("quaternion", self.quaternion)
             object.__setattr__(self, "quaternion", tuple(float(v) for v in unit))
@@ -87,12 +92,15 @@ class Foothold:
         check_instance("motion", motion, pin.SE3)
         position = as_point("motion", motion.act(np.array(self.position)))
         if self.quaternion is None:
-            return Foothold(position, normal=as_point("normal", motion.rotation @ np.array(self.normal)))
+            heading = None if self.heading is None else self.heading + heading_of(motion.rotation)
+            return Foothold(
+                position, normal=as_point("normal", motion.rotation @ np.array(self.normal)), heading=heading
+            )
         return Foothold(position, _quaternion(motion.rotation @ self.rotation))
 
     def shifted(self, step: npt.ArrayLike) -> Foothold:
         """The foothold moved by a step (3,) [m], with the same orientation."""
-        return Foothold(as_point("step", np.add(self.position, as_point("step", step))), self.quaternion, self.normal)
+        return replace(self, position=as_point("step", np.add(self.position, as_point("step", step))))
 
     def __repr__(self) -> str:
         place = ", ".join(f"{v:.3f}" for v in np.round(self.position, 3) + 0.0)
@@ -148,10 +156,12 @@ def heading_of(rotation: Reals) -> float:
 
 
 def turned(foothold: Foothold, yaw: float, position: npt.ArrayLike) -> Foothold:
-    """The foothold moved to `position` (3,) [m]; a sole is also turned by `yaw` about the vertical [rad]."""
+    """The foothold moved to `position` (3,) [m], and turned by `yaw` about the vertical [rad]."""
     turn = yaw_rotation(yaw)
     rotation = None if foothold.quaternion is None else _quaternion(turn @ foothold.rotation)
-    return Foothold(as_point("position", position), rotation, as_point("normal", turn @ np.array(foothold.normal)))
+    heading = None if foothold.heading is None else foothold.heading + yaw
+    normal = as_point("normal", turn @ np.array(foothold.normal))
+    return Foothold(as_point("position", position), rotation, normal, heading)
 
 
 def _quaternion(rotation: Reals) -> Quaternion:

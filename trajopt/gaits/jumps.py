@@ -130,4 +130,4 @@ def _landing(place: Foothold, by: Reals, ground: float | None) -> Foothold:
     """Foothold after a jump; the initial ground is at the foot's own height unless `ground` is set."""
     x, y, z = place.position
     level = z if ground is None else check_finite("ground", ground)
-    return Foothold((x + by[0], y + by[1], level + by[2]), place.quaternion)
+    return Foothold((x + by[0], y + by[1], level + by[2]), place.quaternion, heading=place.heading)

@@ -60,12 +60,18 @@ def on_terrain(schedule: ContactSchedule, terrain: Terrain, *, clearance: float,
 
 def level_paths(schedule: ContactSchedule) -> Reals:
     """Positions of the feet at each knot on straight lines between their footholds (T + 1, feet, 3) [m]."""
-    number, stances = schedule.phase_of_knot, schedule.stances
-    points = np.array([[place.position for place in stance.feet.values()] for stance in stances])
+    return between_stances(
+        schedule, np.array([[place.position for place in stance.feet.values()] for stance in schedule.stances])
+    )
+
+
+def between_stances(schedule: ContactSchedule, values: Reals) -> Reals:
+    """Values at each knot (T + 1, ...), on straight lines between those in each stance (phases + 1, ...)."""
+    number = schedule.phase_of_knot
     first = np.searchsorted(number, number)
     length = np.array([phase.total_knots for phase in schedule.phases])[number]
-    progress = smooth_at((np.arange(len(number)) - first) / length)[0][:, None, None]
-    return np.asarray((1 - progress) * points[number] + progress * points[number + 1])
+    progress = smooth_at((np.arange(len(number)) - first) / length)[0].reshape(-1, *[1] * (values.ndim - 1))
+    return np.asarray((1 - progress) * values[number] + progress * values[number + 1])
 
 
 def slope_of(points: Reals) -> Reals:

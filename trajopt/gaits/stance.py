@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -75,7 +75,8 @@ class Stance:
             soles: True for soles, which have an orientation, False for points. The default is points, with a warning
                 if the names of frames contain "sole". A sole that is tilted by less than 15 degrees counts as flat on
                 the ground.
-            heading: Angle of flat soles about the vertical [rad]; by default that of the state.
+            heading: Angle of flat soles and of point feet about the vertical [rad]; by default that of the state, of
+                its base for point feet.
 
         Raises:
             InvalidArgumentError: The robot has no floating base, a foot is named twice, or `x` has a wrong size.
@@ -99,7 +100,8 @@ class Stance:
                 "to Stance.of, or soles=False to confirm points",
                 named[0],
             )
-        places = {name: _place(data.oMf[i], flat, heading) for name, i in zip(names, ids)}
+        base = heading_of(pin.Quaternion(q[3:7]).matrix())
+        places = {name: _place(data.oMf[i], flat, heading, base) for name, i in zip(names, ids)}
         if names and all(place.position[2] > com[2] for place in places.values()):
             _logger.warning(
                 "x: all feet are above the centre of mass, so the base may be upside down: the order of its quaternion "
@@ -129,7 +131,7 @@ class Stance:
             check_known("places: foot", name, self.feet)
         places = {name: Foothold.of(place, f"places[{name!r}]") for name, place in places.items()}
         kept = {
-            name: Foothold(place.position, self.feet[name].quaternion, place.normal) if not place.sole else place
+            name: replace(place, quaternion=self.feet[name].quaternion) if not place.sole else place
             for name, place in places.items()
         }
         return Stance({**self.feet, **kept}, com)
@@ -210,9 +212,9 @@ def foot_frame(robot: Robot, name: str) -> int:
     raise UnknownNameError(message)
 
 
-def _place(frame: pin.SE3, sole: bool, heading: float | None) -> Foothold:
+def _place(frame: pin.SE3, sole: bool, heading: float | None, base: float) -> Foothold:
     if not sole:
-        return Foothold.of(frame.translation)
+        return replace(Foothold.of(frame.translation), heading=base if heading is None else heading)
     if frame.rotation[2, 2] < _FLAT:
         return Foothold.of(frame)
     yaw = heading_of(frame.rotation) if heading is None else heading

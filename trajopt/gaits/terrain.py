@@ -144,7 +144,7 @@ class Terrain(Immutable):
         position = np.array([*xy, float(self.heights(xy[None])[0])]) + lift * normal
         point = as_point("position", position)
         if foothold.quaternion is None:
-            return Foothold(point, normal=as_point("normal", normal))
+            return Foothold(point, normal=as_point("normal", normal), heading=foothold.heading)
         turn = between_vectors(foothold.rotation[:, 2], normal)
         return Foothold.of(np.column_stack([turn @ foothold.rotation, point]))
 
