@@ -4,7 +4,7 @@
                cones (slipping, tipping or turning of a sole), distance to the posture, torques dt
     subject to M(q) dv/dt + h(q, v) = (0, u) + Σ Jᵢᵀ wᵢ; soles in contact do not move; a landing sole stops instantly
 
-Look at: the footsteps and the body turn with the path. Expected cost: 1422.7996.
+Look at: the footsteps and the body turn with the path. Expected cost: 1423.1104.
 """
 
 from __future__ import annotations

@@ -34,10 +34,10 @@ INSIDE = re.compile(
 """Types of arguments by which a method is known to be called by the package; users' arrays are `npt.ArrayLike`."""
 
 BY_THE_PACKAGE = {
-    *("acceleration", "acceptance", "check_size", "check_terminal", "controlled", "freeze", "of"),
+    *("acceleration", "acceptance", "blocks", "check_size", "check_terminal", "controlled", "freeze", "of"),
     *("instant", "pad", "parameters", "parameters_for", "prepare", "program", "report", "row_names", "size", "sizes"),
     *("split", "switches", "torque", "unnamed", "xdot", "start", "finish", "preparing", "parameter", "squared"),
-    *("iterate", "results", "knot_expressions", "term_expressions", "row_derivative"),
+    *("iterate", "results", "knot_equations", "knot_expressions", "term_expressions", "row_derivative"),
     *("lagrangian_expressions", "lagrangian_hessian", "arguments_of", "build_terms", "build_forces", "call_hint"),
     *("attribute_hint", "check_lift", "check_new", "cure_of", "may_be_set", "take"),
     *("solve_in_lanes", "has_long_hessian"),
