@@ -11,6 +11,9 @@ from casadi import SX
 
 from tests.support.infeasible_problems import KINDS, Mass, mass
 from trajopt.actions import ActionModelTerminal
+from trajopt.actions.differential import DifferentialActionModelSymbolic
+from trajopt.actions.integrated import IntegratedActionModelRK4
+from trajopt.actions.integrated.control import ControlParametrizationPolyTwoRK
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
 from trajopt.problems.runge_kutta import ActionModelRungeKutta
@@ -18,7 +21,7 @@ from trajopt.residuals import ResidualModelControl, ResidualModelState, Residual
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import SolverStatus
 from trajopt.solution.solution import motion_solution
-from trajopt.solvers import SolverSQP
+from trajopt.solvers import SolverSQP, SQPOptions
 from trajopt.states import StateVector
 
 INF = np.inf
@@ -185,3 +188,21 @@ def test_a_dead_end_that_can_not_leave_its_start_is_proved() -> None:
     assert solution.status is SolverStatus.INFEASIBLE
     assert solution.iterations <= 10
     assert "away is at most 100 there" in solution.explain()
+
+
+class Cart(DifferentialActionModelSymbolic):
+    """ẍ = u."""
+
+    def acceleration(self, x: SX, u: SX) -> SX:
+        return u
+
+
+def test_controls_between_knots_have_more_numbers_than_rows() -> None:
+    state = StateVector(2)
+    rows = ConstraintStack(state).add("motor", ResidualModelControl(state), lower=-1.0, upper=1.0)
+    goal = ConstraintStack(state).add("end", ResidualModelState(state, [9.0, 0.0]), equals=0.0)
+    costs = CostStack(state).add("effort", ResidualModelControl(state), weight=1.0)
+    control = ControlParametrizationPolyTwoRK(1)
+    knot = IntegratedActionModelRK4(Cart(state, 1, costs, constraints=rows), dt=0.1, control=control, rows="stages")
+    problem = ShootingProblem(np.zeros(2), [knot] * 20, ActionModelTerminal(CostStack(state), constraints=goal))
+    assert not SolverSQP(problem, SQPOptions(max_iterations=60)).solve().converged

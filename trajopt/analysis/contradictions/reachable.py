@@ -182,7 +182,9 @@ def _singles(problem: ShootingProblem, own: ConstraintRows) -> list[bool]:
         residual = kind.model.constraints[name].residual
         instant = Instant(residual.state, 0 if kind.terminal else kind.model.nu)
         J = ca.jacobian(residual.expression(instant), ca.vertcat(instant.x, instant.u))
-        for row in range(J.shape[0]):
+        if J.shape[0] != len(seen):  # other rows at other knots, or as many as a parametrized control has numbers
+            return [False] * len(seen)
+        for row in range(len(seen)):
             slope = ca.sparsify(J[row, :])
             seen[row] &= slope.nnz() == 1 and slope.nz[0].is_one()
     return [bool(each) for each in seen]
