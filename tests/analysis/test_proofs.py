@@ -203,6 +203,6 @@ def test_controls_between_knots_have_more_numbers_than_rows() -> None:
     goal = ConstraintStack(state).add("end", ResidualModelState(state, [9.0, 0.0]), equals=0.0)
     costs = CostStack(state).add("effort", ResidualModelControl(state), weight=1.0)
     control = ControlParametrizationPolyTwoRK(1)
-    knot = IntegratedActionModelRK4(Cart(state, 1, costs, constraints=rows), dt=0.1, control=control, rows="stages")
+    knot = IntegratedActionModelRK4(Cart(state, 1, costs, constraints=rows), dt=0.1, control=control)
     problem = ShootingProblem(np.zeros(2), [knot] * 20, ActionModelTerminal(CostStack(state), constraints=goal))
     assert not SolverSQP(problem, SQPOptions(max_iterations=60)).solve().converged
