@@ -21,7 +21,7 @@ from trajopt.residuals import ResidualModelControl, ResidualModelState, Residual
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import SolverStatus
 from trajopt.solution.solution import motion_solution
-from trajopt.solvers import SolverSQP, SQPOptions
+from trajopt.solvers import SolverSQP
 from trajopt.states import StateVector
 
 INF = np.inf
@@ -205,4 +205,6 @@ def test_controls_between_knots_have_more_numbers_than_rows() -> None:
     control = ControlParametrizationPolyTwoRK(1)
     knot = IntegratedActionModelRK4(Cart(state, 1, costs, constraints=rows), dt=0.1, control=control)
     problem = ShootingProblem(np.zeros(2), [knot] * 20, ActionModelTerminal(CostStack(state), constraints=goal))
-    assert not SolverSQP(problem, SQPOptions(max_iterations=60)).solve().converged
+    solution = motion_solution(problem, np.zeros((21, 2)), np.zeros((20, 3)), solver="")
+    assert solution.description.contradictions == ()
+    assert SolverSQP(problem).solve().converged  # between knots nothing limits the motor
