@@ -117,12 +117,16 @@ class SolverSQP(SolverAbstract[SQPProgress]):
 
     def _begin_otherwise(self, run: SQPProgress, work: Workspace) -> None:
         """Begins from the rollout of the guess's controls if that is better than the guess, else along lines."""
-        if run.method.outcome is Outcome.ASTRAY and work.begin_anew(run, run.guess[1], own_units=True):
-            run.attempts.units = run.units
-            self._take_rollouts(run, work, rolled=True)
-        else:
-            run.attempts.leave_out("linear")
-            self._take_lines(run, work, hands_over=True)
+        if run.method.outcome is Outcome.ASTRAY:
+            try:
+                if work.begin_anew(run, run.guess[1], own_units=True):
+                    run.attempts.units = run.units
+                    self._take_rollouts(run, work, rolled=True)
+                    return
+            except ModelEvaluationError:
+                work.move(run, *run.trajectory)
+        run.attempts.leave_out("linear")
+        self._take_lines(run, work, hands_over=True)
 
     def choose(self, run: SQPProgress) -> None:
         """The best result of all attempts, with multipliers and gains of its own."""

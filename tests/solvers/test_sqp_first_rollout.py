@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.support.ocp_problems import PROBLEMS
 from trajopt import problems
+from trajopt.errors import ModelEvaluationError
 from trajopt.solution import Solution
 from trajopt.solvers import SolverFDDP, SolverSQP, SQPOptions
+from trajopt.solvers.sqp.workspace import Workspace
 from trajopt.types import Reals
 
 LINEAR = 'SQPOptions(steps="linear") closes gaps knot by knot'
@@ -60,6 +63,25 @@ def test_explain_names_linear_steps_where_a_rollout_has_lost_the_guess() -> None
     assert LINEAR not in kept.explain()
     few = SolverSQP(case.problem, SQPOptions(max_iterations=2, steps="linear")).solve(xs, us)
     assert LINEAR not in few.explain()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_first_program_that_promises_nothing_gives_way(fails: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noise along the swing-up of a cart-pole: its controls are rolled out, or lines follow where models fail there."""
+    case = PROBLEMS["cart_pole"]()
+    first, begun = Workspace.begin_anew, []
+
+    def begin(work: Workspace, *arguments: object, **options: object) -> bool:
+        begun.append(1)
+        if fails and len(begun) == 1:
+            raise ModelEvaluationError("knot 3: not finite")
+        return first(work, *arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Workspace, "begin_anew", begin)
+    solution = SolverSQP(case.problem, SQPOptions(max_iterations=60 if not fails else 3)).solve(*case.random_guess(0))
+    assert begun
+    assert solution.converged is not fails
+    assert solution.history[0].method == ("linear" if fails else "policy")
 
 
 def test_advice_on_linear_steps_is_not_given_for_fddp() -> None:

@@ -181,7 +181,8 @@ def _singles(problem: ShootingProblem, own: ConstraintRows) -> list[bool]:
     for kind, _ in places_of(problem, own.name) if seen.any() else ():
         residual = kind.model.constraints[name].residual
         instant = Instant(residual.state, 0 if kind.terminal else kind.model.nu)
-        J = ca.jacobian(residual.expression(instant), ca.vertcat(instant.x, instant.u))
+        values = residual.expression(instant)
+        J = ca.jacobian(values, ca.vertcat(instant.x, instant.u, instant.solved))
         if J.shape[0] != len(seen):  # other rows at other knots, or as many as a parametrized control has numbers
             return [False] * len(seen)
         for row in range(len(seen)):
