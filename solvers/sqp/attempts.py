@@ -72,8 +72,7 @@ class Attempts:
     "anew" begins from the rollout of the guess's controls, "random" from that of other ones, "rest" from the initial
     state at rest, unless that was the guess. Others interrupt an attempt, which goes on after interior-point steps
     without a solution: "close", linear steps from where it ends near one, and from the guess "linear" ones and
-    interior-point steps, "line" and "rollouts". "guess" are rollouts from there, where the first attempt went along
-    lines.
+    interior-point steps, "line" and "rollouts".
 
     Attributes:
         pending: Names of the attempts still to be made, in this order.

@@ -33,8 +33,7 @@ class Outcome(enum.Enum):
     STUCK = "rows are violated, and no step promises to reduce the violation"
     FAILED = "searches fail one after the other"
     INDEFINITE = "no program is convex"
-    LOST = "no rollout is close to what a guess with gaps promises"
-    ASTRAY = "the rollout of the guess's controls has a far smaller merit than the first program promises"
+    LOST = "the rollout of a step from a guess with gaps leaves the states of its program"
     CLOSED = "gaps are closed, or lines get nowhere: rollouts may take over"
 
 

@@ -21,8 +21,7 @@ from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.workspace import Workspace
 from trajopt.types import Reals
 
-TOLERABLE = 10.0  # times the merit that the program promises: what the first rollout may have
-ASTRAY = 1e4  # ... beyond which the rollout of the guess's controls is better: cart-poles promise 1e7 of it, others 300
+KEEPS = 0.8  # part of a program's step by which the first rollout may leave it: loads on cables .2 to .8, bodies .9 to 1.3
 LEAP = 1e-3  # increase of the merit by a leap, relative to it
 FLAT = 1e-7  # promised decrease of the merit, relative to it, at the end
 CUT = 0.15  # length below which the next program is Gauss-Newton's, or has a larger δ
@@ -41,18 +40,15 @@ class PolicySteps(ProgramSteps):
     Args:
         work: Where the trajectory is.
         run: State of the solve.
-        rolled: Whether the trajectory is a rollout; from any other one the first step may end anywhere.
+        rolled: Whether the trajectory is a rollout; from any other one the first step is one that keeps to its program.
         raised: How often the first penalty has been raised, where multipliers are known [-].
-        may_lose: Whether to give up where no rollout is close to what the guess promises.
     """
 
     name = "policy"
 
-    def __init__(
-        self, work: Workspace, run: SQPProgress, *, rolled: bool, raised: int = 0, may_lose: bool = False
-    ) -> None:
+    def __init__(self, work: Workspace, run: SQPProgress, *, rolled: bool, raised: int = 0) -> None:
         super().__init__(work)
-        options, self._rolled, self._may_lose = work.options, rolled, may_lose
+        options, self._rolled = work.options, rolled
         weight = options.initial_penalty * options.penalty_increase**raised
         self._merit = work.merit(run, run.y, min(weight, options.max_penalty))
         self._plain, self._trusted, self._leaps = False, False, FAILURES
@@ -66,11 +62,11 @@ class PolicySteps(ProgramSteps):
             run.failed_knot, self.outcome = step.failed_knot, Outcome.INDEFINITE
             return None
         descent = Descent.along(step, self._merit, e, exact=work.model.blend > 0.0)
-        taken = self._search(descent)
-        if self.outcome in (Outcome.LOST, Outcome.ASTRAY):
-            return None
+        taken = self._search(run, descent)
         while taken is not None and not self._moves(run, partial(self._accept, run, step, taken)):
-            taken = self._search(descent, below=taken.length)
+            taken = self._search(run, descent, below=taken.length)
+        if self.outcome is Outcome.LOST:
+            return None
         self._learn(descent, taken)
         if taken is None and descent.is_flat(FLAT) and e.nc:  # it stays, with other multipliers
             self._accept(run, step, None)
@@ -123,47 +119,28 @@ class PolicySteps(ProgramSteps):
         mu = np.maximum(np.minimum(most, factor * self._merit.mu), self._merit.mu)
         self._merit = replace(self._merit, mu=mu, y=self._merit.y if y is None else y)
 
-    def _search(self, descent: Descent, below: float = math.inf) -> Taken | None:
+    def _search(self, run: SQPProgress, descent: Descent, below: float = math.inf) -> Taken | None:
         """A rollout that lowers the merit enough; without rows, near the end, a few full ones may raise it a little.
 
         Those lead past a bend of the cost, such as a quadratic barrier's at its bound, to where the Hessian has it.
         Only lengths `below` one are tried, where that led to a place without derivatives.
         """
-        if not self._rolled:
-            return self._first(descent, below)
+        rollouts, whole = self._work.rollouts, self._work.options.step_lengths[0]
+        if not self._rolled:  # the merit of a guess with gaps says little
+            taken = next(rollouts.along(descent, below), None)
+            if taken is None or taken.length < whole or rollouts.departure(descent, run.units.states) > KEEPS:
+                taken, self.outcome = None, Outcome.LOST
+            return taken
         full: Taken | None = None
-        for taken in self._work.rollouts.along(descent, below):
+        for taken in rollouts.along(descent, below):
             if taken.merit <= descent.enough(taken.length):
                 return taken
-            full = taken if taken.length == self._work.options.step_lengths[0] else full
+            full = taken if taken.length == whole else full
         if full is None or self._work.rows.general.size or not (self._leaps and descent.is_flat(FLAT)):
             return None
         leaps = full.merit - descent.before < LEAP * max(1.0, abs(descent.before))
         self._leaps -= leaps
         return full if leaps else None
-
-    def _first(self, descent: Descent, below: float) -> Taken | None:
-        """A rollout from a guess with gaps, whose own merit says little; None if all diverge.
-
-        It is the first whose merit is not far from what the program promises, and not above that of the rollout of the
-        guess's controls, or of none. Else it is the one of least merit; if that is such a plain one, with far more than
-        promised, the guess is lost.
-        """
-        best = self._work.rollouts.plain(descent) if below == math.inf else None
-        promised = descent.merit.promised(self._work.evaluator, descent.step)
-        if best is not None and promised - best.merit > ASTRAY * max(1.0, abs(best.merit)):
-            self.outcome = Outcome.ASTRAY
-            return None
-        tolerable = TOLERABLE * abs(promised)
-        most = tolerable if best is None else min(tolerable, best.merit)
-        for taken in self._work.rollouts.along(descent, below):
-            if taken.merit <= most:
-                return taken
-            if best is None or taken.merit < best.merit:
-                best = taken
-        if self._may_lose and (best is None or (best.length == 0.0 and best.merit > tolerable)):
-            self.outcome = Outcome.LOST
-        return best
 
     def _learn(self, descent: Descent, taken: Taken | None) -> None:
         """A larger δ after a failed search or a very short step; without rows first Gauss-Newton's Hessian."""

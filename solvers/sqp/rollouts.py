@@ -10,6 +10,7 @@ import numpy as np
 from trajopt.kernels import lane_count
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.trials import Trials
+from trajopt.solvers.norms import total
 from trajopt.solvers.sqp.merit import Descent, Taken
 from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.types import Reals
@@ -91,19 +92,14 @@ class PolicyRollouts:
                 elif np.abs(trials.dx[lane][:, self._rotations]).max(initial=0.0) <= FAR:
                     yield _taken(trials, lane, lengths[lane], reached, descent)
 
-    def plain(self, descent: Descent) -> Taken | None:
-        """The rollout of the guess's controls or that of none, whichever has the smaller merit; None if both diverge.
+    def departure(self, descent: Descent, sizes: Reals) -> float:
+        """How far the states of the last rollout of the longest step left those of its program, as a part of the step.
 
-        Its length is 0. Controls that hold an underactuated system at rest may drive it far from there.
+        `sizes` are those of the states (ndx,).
         """
-        e, trials, rollouts = self._e, self._trials[0], []
-        none = np.clip(np.zeros_like(e.us), trials.lower, trials.upper)
-        for us in (e.us.copy(), none):
-            cost = self._cost_without_feedback(e.xs[0], us)
-            rollouts.append(_taken(trials, 0, 0.0, descent.merit.value(cost, trials.c[0]), descent))
-        best = min(rollouts, key=lambda taken: taken.merit)
-        return best if math.isfinite(best.merit) else None
-
+        alone, lengths = self._turns[0]
+        step, moved = lengths[0] * descent.step.dx, alone.dx[0]
+        return total((moved - step) / sizes) / total(step / sizes)
 
 def _taken(trials: Trials, lane: int, length: float, reached: float, descent: Descent) -> Taken:
     """The rollout of a lane."""

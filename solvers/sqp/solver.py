@@ -109,24 +109,12 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         """Runs one iteration of the method in use. Where it ends without a solution, another one follows."""
         assert self._work is not None
         record = run.method.iterate(run)
-        if run.method.outcome in (Outcome.LOST, Outcome.ASTRAY):  # it has not moved yet
-            self._begin_otherwise(run, self._work)
+        if run.method.outcome is Outcome.LOST and not run.attempts.lined:  # it has not moved yet
+            run.attempts.leave_out("linear")
+            self._take_lines(run, self._work, hands_over=True)
             record = run.method.iterate(run)
         self._react(run, self._work, run.method.outcome)
         return record
-
-    def _begin_otherwise(self, run: SQPProgress, work: Workspace) -> None:
-        """Begins from the rollout of the guess's controls if that is better than the guess, else along lines."""
-        if run.method.outcome is Outcome.ASTRAY:
-            try:
-                if work.begin_anew(run, run.guess[1], own_units=True):
-                    run.attempts.units = run.units
-                    self._take_rollouts(run, work, rolled=True)
-                    return
-            except ModelEvaluationError:
-                work.move(run, *run.trajectory)
-        run.attempts.leave_out("linear")
-        self._take_lines(run, work, hands_over=True)
 
     def choose(self, run: SQPProgress) -> None:
         """The best result of all attempts, with multipliers and gains of its own."""
@@ -199,15 +187,14 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         """Goes on with rollouts, from a trajectory that is one or not."""
         warm, options = bool(run.multipliers), self.options
         rolled = rolled or (warm and run.gap < options.feasibility)
-        run.method = PolicySteps(work, run, rolled=rolled, raised=WARM if warm else 0, may_lose=not run.attempts.lined)
+        run.method = PolicySteps(work, run, rolled=rolled, raised=WARM if warm else 0)
 
     def _leave_lines(self, run: SQPProgress, work: Workspace) -> None:
-        """Rollouts follow the first linear steps, from where gaps are small, else from the guess."""
+        """Rollouts follow the first linear steps from where gaps are small, else other attempts."""
         if run.gap < CLOSE:
             run.feasible = run.gap < ROUNDED
             run.method = PolicySteps(work, run, rolled=run.feasible, raised=WARM)
         else:
-            run.attempts.pending.insert(0, "guess")
             self._next(run, work)
 
     def _next(self, run: SQPProgress, work: Workspace, *, or_end: bool = False) -> bool:
@@ -251,15 +238,12 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             with self._unclocked(run):
                 run.method = InteriorSteps(work, run, rolls=kind == "rollouts")
             return True
-        if kind in ("linear", "guess"):
+        if kind == "linear":
             attempts.interrupt(run)
             run.multipliers = {}
             work.move(run, *run.guess)
             work.begin(run, rolled=False)
-            if kind == "linear":
-                self._take_lines(run, work, hands_over=False)
-            else:
-                self._take_rollouts(run, work, rolled=False)
+            self._take_lines(run, work, hands_over=False)
             return True
         attempts.paused, xs, own = None, None, attempts.own_units
         if kind == "rest":
