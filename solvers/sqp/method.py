@@ -34,6 +34,7 @@ class Outcome(enum.Enum):
     FAILED = "searches fail one after the other"
     INDEFINITE = "no program is convex"
     LOST = "the rollout of a step from a guess with gaps leaves the states of its program"
+    ASTRAY = "the rollout of the guess's controls has a far smaller merit than the first program promises"
     CLOSED = "gaps are closed, or lines get nowhere: rollouts may take over"
 
 

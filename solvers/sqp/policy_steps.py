@@ -21,6 +21,7 @@ from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.workspace import Workspace
 from trajopt.types import Reals
 
+ASTRAY = 1e4  # merit that a guess promises over that of the rollout of its controls: weak cart-poles 1e7, others 300
 KEEPS = 0.8  # part of a program's step by which the first rollout may leave it: loads on cables .2 to .8, bodies .9 to 1.3
 LEAP = 1e-3  # increase of the merit by a leap, relative to it
 FLAT = 1e-7  # promised decrease of the merit, relative to it, at the end
@@ -65,7 +66,7 @@ class PolicySteps(ProgramSteps):
         taken = self._search(run, descent)
         while taken is not None and not self._moves(run, partial(self._accept, run, step, taken)):
             taken = self._search(run, descent, below=taken.length)
-        if self.outcome is Outcome.LOST:
+        if self.outcome in (Outcome.LOST, Outcome.ASTRAY):
             return None
         self._learn(descent, taken)
         if taken is None and descent.is_flat(FLAT) and e.nc:  # it stays, with other multipliers
@@ -126,11 +127,8 @@ class PolicySteps(ProgramSteps):
         Only lengths `below` one are tried, where that led to a place without derivatives.
         """
         rollouts, whole = self._work.rollouts, self._work.options.step_lengths[0]
-        if not self._rolled:  # the merit of a guess with gaps says little
-            taken = next(rollouts.along(descent, below), None)
-            if taken is None or taken.length < whole or rollouts.departure(descent, run.units.states) > KEEPS:
-                taken, self.outcome = None, Outcome.LOST
-            return taken
+        if not self._rolled:
+            return self._first(run, descent, below)
         full: Taken | None = None
         for taken in rollouts.along(descent, below):
             if taken.merit <= descent.enough(taken.length):
@@ -141,6 +139,18 @@ class PolicySteps(ProgramSteps):
         leaps = full.merit - descent.before < LEAP * max(1.0, abs(descent.before))
         self._leaps -= leaps
         return full if leaps else None
+
+    def _first(self, run: SQPProgress, descent: Descent, below: float) -> Taken | None:
+        """The whole rollout from a guess with gaps, whose own merit says little, if its states are those of the program."""
+        rollouts, e = self._work.rollouts, self._work.evaluator
+        promised, plain = descent.merit.promised(e, descent.step), rollouts.plain(descent)
+        if promised - plain > ASTRAY * max(1.0, abs(plain)):
+            self.outcome = Outcome.ASTRAY
+            return None
+        taken = next(rollouts.along(descent, below), None)
+        if taken is None or taken.length < self._work.options.step_lengths[0] or rollouts.departure(descent, run.units.states) > KEEPS:
+            taken, self.outcome = None, Outcome.LOST
+        return taken
 
     def _learn(self, descent: Descent, taken: Taken | None) -> None:
         """A larger δ after a failed search or a very short step; without rows first Gauss-Newton's Hessian."""

@@ -92,6 +92,11 @@ class PolicyRollouts:
                 elif np.abs(trials.dx[lane][:, self._rotations]).max(initial=0.0) <= FAR:
                     yield _taken(trials, lane, lengths[lane], reached, descent)
 
+    def plain(self, descent: Descent) -> float:
+        """The merit of the rollout of the guess's controls; infinite if it diverges."""
+        cost = self._cost_without_feedback(self._e.xs[0], self._e.us.copy())
+        return descent.merit.value(cost, self._trials[0].c[0])
+
     def departure(self, descent: Descent, sizes: Reals) -> float:
         """How far the states of the last rollout of the longest step left those of its program, as a part of the step.
 

@@ -109,12 +109,24 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         """Runs one iteration of the method in use. Where it ends without a solution, another one follows."""
         assert self._work is not None
         record = run.method.iterate(run)
-        if run.method.outcome is Outcome.LOST and not run.attempts.lined:  # it has not moved yet
-            run.attempts.leave_out("linear")
-            self._take_lines(run, self._work, hands_over=True)
+        if run.method.outcome in (Outcome.LOST, Outcome.ASTRAY) and not run.attempts.lined:  # it has not moved yet
+            self._begin_otherwise(run, self._work)
             record = run.method.iterate(run)
         self._react(run, self._work, run.method.outcome)
         return record
+
+    def _begin_otherwise(self, run: SQPProgress, work: Workspace) -> None:
+        """Begins from the rollout of the guess's controls if the guess is astray, else along lines."""
+        if run.method.outcome is Outcome.ASTRAY:
+            try:
+                if work.begin_anew(run, run.guess[1], own_units=True):
+                    run.attempts.units = run.units
+                    self._take_rollouts(run, work, rolled=True)
+                    return
+            except ModelEvaluationError:
+                work.move(run, *run.trajectory)
+        run.attempts.leave_out("linear")
+        self._take_lines(run, work, hands_over=True)
 
     def choose(self, run: SQPProgress) -> None:
         """The best result of all attempts, with multipliers and gains of its own."""
@@ -195,6 +207,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             run.feasible = run.gap < ROUNDED
             run.method = PolicySteps(work, run, rolled=run.feasible, raised=WARM)
         else:
+            run.attempts.put_first("anew")
             self._next(run, work)
 
     def _next(self, run: SQPProgress, work: Workspace, *, or_end: bool = False) -> bool:
