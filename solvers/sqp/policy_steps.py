@@ -127,7 +127,7 @@ class PolicySteps(ProgramSteps):
         Only lengths `below` one are tried, where that led to a place without derivatives.
         """
         rollouts, whole = self._work.rollouts, self._work.options.step_lengths[0]
-        if not self._rolled:
+        if not self._rolled and run.gap >= self._work.options.feasibility:
             return self._first(run, descent, below)
         full: Taken | None = None
         for taken in rollouts.along(descent, below):
@@ -148,9 +148,11 @@ class PolicySteps(ProgramSteps):
             self.outcome = Outcome.ASTRAY
             return None
         taken = next(rollouts.along(descent, below), None)
-        if taken is None or taken.length < self._work.options.step_lengths[0] or rollouts.departure(descent, run.units.states) > KEEPS:
-            taken, self.outcome = None, Outcome.LOST
-        return taken
+        whole = taken is not None and taken.length == self._work.options.step_lengths[0]
+        if whole and rollouts.departure(descent, run.units.states) <= KEEPS:
+            return taken
+        self.outcome = Outcome.LOST
+        return None
 
     def _learn(self, descent: Descent, taken: Taken | None) -> None:
         """A larger δ after a failed search or a very short step; without rows first Gauss-Newton's Hessian."""

@@ -15,6 +15,7 @@ from trajopt.solvers.sqp.merit import Descent, Taken
 from trajopt.solvers.sqp.rows import RowBounds
 from trajopt.types import Reals
 
+LEAST = 1e-12  # a step, relative to the sizes of the states
 FAR = 1.5  # largest rotation of a state by one step [rad]; without a limit drones ended with a needless full turn
 
 
@@ -104,7 +105,7 @@ class PolicyRollouts:
         """
         alone, lengths = self._turns[0]
         step, moved = lengths[0] * descent.step.dx, alone.dx[0]
-        return total((moved - step) / sizes) / total(step / sizes)
+        return total((moved - step) / sizes) / max(total(step / sizes), LEAST)
 
 def _taken(trials: Trials, lane: int, length: float, reached: float, descent: Descent) -> Taken:
     """The rollout of a lane."""
