@@ -16,7 +16,7 @@ from trajopt.solution import IterationRecord
 from trajopt.solvers.qp import QPSolution, QPStatus
 from trajopt.solvers.sqp.filter import Filter
 from trajopt.solvers.sqp.merit import Descent, Merit, Taken
-from trajopt.solvers.sqp.method import FAILURES, ROUNDED, Outcome, ProgramSteps
+from trajopt.solvers.sqp.method import FAILURES, Outcome, ProgramSteps
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.workspace import Workspace
 
@@ -26,20 +26,19 @@ SHORT, CUT = 0.2, 0.1  # length of a short step, and below which the next progra
 class LinearSteps(ProgramSteps):
     """An iteration solves a program with hard rows, and takes the first step along it that the filter accepts.
 
-    Where not all rows of a program can be kept, they are penalized as much as the options allow. Where searches fail or
-    steps are short, three times in a row, rollouts take over.
+    Where not all rows of a program can be kept, they are penalized as much as the options allow. It fails where searches
+    do, or steps are short, three times in a row.
 
     Args:
         work: Where the trajectory is.
         run: State of the solve.
-        hands_over: Whether rollouts take over once gaps are closed, too.
     """
 
     name = "linear"
 
-    def __init__(self, work: Workspace, run: SQPProgress, *, hands_over: bool) -> None:
+    def __init__(self, work: Workspace, run: SQPProgress) -> None:
         super().__init__(work)
-        self._hands_over, self._shorts = hands_over, 0
+        self._shorts = 0
         self._filter = Filter(max(1.0, run.infeasibility), held=work.options.feasibility)
 
     def iterate(self, run: SQPProgress) -> IterationRecord | None:
@@ -56,12 +55,10 @@ class LinearSteps(ProgramSteps):
             taken = self._search(run, descent, below=taken.length)
         self._learn(taken)
         promised = -descent.slope if kept else math.inf  # else it had to make up for gaps and violations
-        closed = run.gap < feasibility
-        exact = run.gap < ROUNDED or not self._hands_over  # else one more rollout closes the gaps
         cut = taken is not None and taken.length < 1.0 and not e.nc
-        self._conclude(run, step, promised, feasible=exact and closed, partial=cut)
-        if self.outcome is None and (max(self.failures, self._shorts) >= FAILURES or (self._hands_over and closed)):
-            self.outcome = Outcome.CLOSED
+        self._conclude(run, step, promised, feasible=run.gap < feasibility, partial=cut)
+        if self.outcome is None and max(self.failures, self._shorts) >= FAILURES:
+            self.outcome = Outcome.FAILED
         return self._record(run, descent, taken, gap_norm=gap)
 
     def _direction(self, run: SQPProgress) -> QPSolution:

@@ -31,11 +31,10 @@ class Outcome(enum.Enum):
 
     SOLVED = "the trajectory is optimal, and keeps all rows"
     STUCK = "rows are violated, and no step promises to reduce the violation"
-    FAILED = "searches fail one after the other"
+    FAILED = "searches fail one after the other, or lead nowhere"
     INDEFINITE = "no program is convex"
     LOST = "the rollout of a step from a guess with gaps leaves the states of its program"
     ASTRAY = "the rollout of the guess's controls has a far smaller merit than the first program promises"
-    CLOSED = "gaps are closed, or lines get nowhere: rollouts may take over"
 
 
 class MethodAbstract(ABC):

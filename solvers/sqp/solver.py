@@ -19,17 +19,16 @@ from trajopt.solution.solution import motion_solution
 from trajopt.solvers.base import SolverAbstract
 from trajopt.solvers.options import SolverOptions, SQPOptions
 from trajopt.solvers.sqp.attempts import INTERIOR, Attempts, Left
-from trajopt.solvers.sqp.guess import is_nearly_a_motion
 from trajopt.solvers.sqp.interior import InteriorSteps, are_curved
 from trajopt.solvers.sqp.linear_steps import LinearSteps
-from trajopt.solvers.sqp.method import ROUNDED, Outcome
+from trajopt.solvers.sqp.method import Outcome
 from trajopt.solvers.sqp.policy_steps import PolicySteps
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.workspace import Workspace
 
 MANY = 12  # searches without a step, one after the other, that end the last attempt
 FAILED = (SolverStatus.STALLED, SolverStatus.LINE_SEARCH_FAILED, SolverStatus.MAX_ITERATIONS)
-CLOSE = 1e-2  # largest gap of a trajectory that a rollout is near
+CLOSE = 1e-2  # largest gap and violation of a trajectory that is near a solution
 WARM = 2  # times that the penalty has been raised where multipliers are known
 
 
@@ -47,7 +46,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
     - A rollout of the program's feedback policy. Controls are clipped to their limits. All other rows are proximal, and
       the augmented Lagrangian is the merit function. This is the default.
     - A step along a line, evaluated at all knots at once. All rows are hard, and a filter accepts steps. It is used for
-      guesses with small gaps, such as a previous solution shifted by a knot.
+      guesses with gaps whose first rollout leaves the states that its program predicts.
     - A step of an interior-point method, if the others stall or end at a stationary point of the violation, see
       `trajopt.solvers.sqp.interior`.
 
@@ -83,15 +82,14 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         interior = e.nc > 0 and not work.rows.any_soft and options.qp_iterations is None
         run.attempts = Attempts.after(rolled=rolled, interior=interior, feasibility=options.feasibility)
         run.attempts.units = run.units
-        near = not rolled and is_nearly_a_motion(e.xs, e.f, options.feasibility)
         work.begin(run, rolled=rolled)
-        known = not (rolled or near) and work.knows(run)
+        known = not rolled and work.knows(run)
         if work.rows.excluded:
             self._take_rollouts(run, work, rolled=rolled)
             run.status = SolverStatus.INFEASIBLE
-        elif near or options.steps == "linear":
+        elif options.steps == "linear":
             run.attempts.leave_out("linear")
-            self._take_lines(run, work, hands_over=True)
+            self._take_lines(run, work)
         else:
             self._take_rollouts(run, work, rolled=rolled)
             if known:
@@ -126,7 +124,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             except ModelEvaluationError:
                 work.move(run, *run.trajectory)
         run.attempts.leave_out("linear")
-        self._take_lines(run, work, hands_over=True)
+        self._take_lines(run, work)
 
     def choose(self, run: SQPProgress) -> None:
         """The best result of all attempts, with multipliers and gains of its own."""
@@ -170,8 +168,8 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             run.status = attempts.end(Left.by(run))
             if run.status is None:
                 self._next(run, work, or_end=True)
-        elif outcome is Outcome.CLOSED and attempts.number == 1:
-            self._leave_lines(run, work)
+        elif outcome is Outcome.FAILED and attempts.number == 1 and isinstance(method, LinearSteps) and run.gap < CLOSE:
+            run.method = PolicySteps(work, run, rolled=True, raised=WARM)  # goes on from there
         elif (outcome is not None or self._stalls(run, work)) and not self._next(run, work):
             if outcome is Outcome.INDEFINITE:
                 run.status = SolverStatus.INDEFINITE_QUU
@@ -190,25 +188,16 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         error = max(infeasibility, run.complementarity, run.stationarity)
         return work.evaluator.nc > 0 and run.attempts.stalls(run.iterations, error, infeasibility, self.options.restart)
 
-    def _take_lines(self, run: SQPProgress, work: Workspace, *, hands_over: bool) -> None:
-        """Goes on with linear steps; rollouts may take over where gaps are closed."""
+    def _take_lines(self, run: SQPProgress, work: Workspace) -> None:
+        """Goes on with linear steps."""
         with self._unclocked(run):
-            run.method = LinearSteps(work, run, hands_over=hands_over and self.options.steps == "policy")
+            run.method = LinearSteps(work, run)
 
     def _take_rollouts(self, run: SQPProgress, work: Workspace, *, rolled: bool) -> None:
         """Goes on with rollouts, from a trajectory that is one or not."""
         warm, options = bool(run.multipliers), self.options
         rolled = rolled or (warm and run.gap < options.feasibility)
         run.method = PolicySteps(work, run, rolled=rolled, raised=WARM if warm else 0)
-
-    def _leave_lines(self, run: SQPProgress, work: Workspace) -> None:
-        """Rollouts follow the first linear steps from where gaps are small, else other attempts."""
-        if run.gap < CLOSE:
-            run.feasible = run.gap < ROUNDED
-            run.method = PolicySteps(work, run, rolled=run.feasible, raised=WARM)
-        else:
-            run.attempts.put_first("anew")
-            self._next(run, work)
 
     def _next(self, run: SQPProgress, work: Workspace, *, or_end: bool = False) -> bool:
         """Begins the next attempt, and leaves out those where a model fails; whether there is one, else it may end."""
@@ -227,7 +216,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         if isinstance(run.method, PolicySteps) and e.nc and not known and max(run.gap, run.violation) < CLOSE:
             attempts.interrupt(run)
             attempts.begin(run.iterations, "close")
-            self._take_lines(run, work, hands_over=False)
+            self._take_lines(run, work)
             return True
         while attempts.pending:
             kind = attempts.pending.pop(0)
@@ -256,7 +245,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             run.multipliers = {}
             work.move(run, *run.guess)
             work.begin(run, rolled=False)
-            self._take_lines(run, work, hands_over=False)
+            self._take_lines(run, work)
             return True
         attempts.paused, xs, own = None, None, attempts.own_units
         if kind == "rest":
