@@ -16,10 +16,11 @@ from trajopt.solution import IterationRecord
 from trajopt.solvers.qp import QPSolution, QPStatus
 from trajopt.solvers.sqp.filter import Filter
 from trajopt.solvers.sqp.merit import Descent, Merit, Taken
-from trajopt.solvers.sqp.method import FAILURES, Outcome, ProgramSteps
+from trajopt.solvers.sqp.method import FAILURES, ROUNDED, Outcome, ProgramSteps
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.workspace import Workspace
 
+HALF = 0.5  # part of a gap that is left where steps can't close it further
 SHORT, CUT = 0.2, 0.1  # length of a short step, and below which the next program has a larger δ
 
 
@@ -55,8 +56,9 @@ class LinearSteps(ProgramSteps):
             taken = self._search(run, descent, below=taken.length)
         self._learn(taken)
         promised = -descent.slope if kept else math.inf  # else it had to make up for gaps and violations
+        closed = run.gap < feasibility and (e.largest_gap < ROUNDED or e.largest_gap > HALF * gap)  # which steps still close
         cut = taken is not None and taken.length < 1.0 and not e.nc
-        self._conclude(run, step, promised, feasible=run.gap < feasibility, partial=cut)
+        self._conclude(run, step, promised, feasible=closed, partial=cut)
         if self.outcome is None and max(self.failures, self._shorts) >= FAILURES:
             self.outcome = Outcome.FAILED
         return self._record(run, descent, taken, gap_norm=gap)
