@@ -22,6 +22,7 @@ from trajopt.solvers.sqp.workspace import Workspace
 from trajopt.types import Reals
 
 ASTRAY = 1e4  # merit that a guess promises over that of the rollout of its controls: weak cart-poles 1e7, others 300
+ALIKE = 0.1  # relative difference of the merits of a guess with gaps and of the rollout of its controls
 KEEPS = 0.8  # part of a program's step by which the first rollout may leave it: loads on cables .2 to .8, bodies .9 to 1.3
 LEAP = 1e-3  # increase of the merit by a leap, relative to it
 FLAT = 1e-7  # promised decrease of the merit, relative to it, at the end
@@ -127,7 +128,7 @@ class PolicySteps(ProgramSteps):
         Only lengths `below` one are tried, where that led to a place without derivatives.
         """
         rollouts, whole = self._work.rollouts, self._work.options.step_lengths[0]
-        if not self._rolled and run.gap >= self._work.options.feasibility:
+        if not self._rolled and not self._is_like_a_rollout(descent):
             return self._first(run, descent, below)
         full: Taken | None = None
         for taken in rollouts.along(descent, below):
@@ -140,11 +141,15 @@ class PolicySteps(ProgramSteps):
         self._leaps -= leaps
         return full if leaps else None
 
+    def _is_like_a_rollout(self, descent: Descent) -> bool:
+        """Whether a guess with gaps is about as good as the rollout of its controls; else its own merit says little."""
+        self._plain_merit = self._work.rollouts.plain(descent)
+        return abs(self._plain_merit - descent.before) <= ALIKE * abs(descent.before)
+
     def _first(self, run: SQPProgress, descent: Descent, below: float) -> Taken | None:
-        """The whole rollout from a guess with gaps, whose own merit says little, if its states are those of the program."""
-        rollouts, e = self._work.rollouts, self._work.evaluator
-        promised, plain = descent.merit.promised(e, descent.step), rollouts.plain(descent)
-        if promised - plain > ASTRAY * max(1.0, abs(plain)):
+        """The whole rollout from a guess, if its states are those of the program; else the guess is lost."""
+        rollouts, e, plain = self._work.rollouts, self._work.evaluator, self._plain_merit
+        if descent.merit.promised(e, descent.step) - plain > ASTRAY * max(1.0, abs(plain)):
             self.outcome = Outcome.ASTRAY
             return None
         taken = next(rollouts.along(descent, below), None)

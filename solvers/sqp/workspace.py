@@ -182,8 +182,9 @@ class Workspace:
         It keeps all rows then, some at their bounds, and a program with hard rows, which has these multipliers,
         promises little. Rollouts would leave such a guess, as their merit takes the multipliers for 0.
         """
-        e, kept = self.evaluator, max(run.gap, run.violation) < self.options.feasibility
-        if run.multipliers or not (kept and self.rows.any_at_bounds(e.c, self.options.feasibility * run.units.rows)):
+        e, missed = self.evaluator, max(run.gap, run.violation)
+        close = max(missed, self.options.feasibility)
+        if run.multipliers or missed > NEARLY or not self.rows.any_at_bounds(e.c, close * run.units.rows):
             return False
         step, size = self.model.solve(run, None, exact=False), abs(run.scale * run.cost)
         slope = Merit(self.rows, run.scale).slope(e, step)
@@ -194,7 +195,7 @@ class Workspace:
         slope += float(
             np.vdot(step.y, self.rows.of_general(step.rows))
         )  # the Lagrangian's, without what the program misses
-        small = run.complementarity < self.options.feasibility * min(1.0, size)
+        small = max(missed, run.complementarity) < self.options.feasibility * min(1.0, size)
         return small and abs(slope) < self.options.relative_tolerance * size
 
     def infeasibility(self, run: SQPProgress, f: Reals, c: Reals) -> float:
