@@ -152,12 +152,12 @@ class PolicySteps(ProgramSteps):
         if descent.merit.promised(e, descent.step) - plain > ASTRAY * max(1.0, abs(plain)):
             self.outcome = Outcome.ASTRAY
             return None
-        taken = next(rollouts.along(descent, below), None)
-        whole = taken is not None and taken.length == self._work.options.step_lengths[0]
-        if whole and rollouts.departure(descent, run.units.states) <= KEEPS:
-            return taken
-        self.outcome = Outcome.LOST
-        return None
+        trials = rollouts.along(descent, below)
+        whole = next(trials, None)
+        if whole is None or whole.length < self._work.options.step_lengths[0] or rollouts.departure(descent, run.units.states) > KEEPS:
+            self.outcome = Outcome.LOST
+            return None
+        return whole if whole.merit <= plain else next((each for each in trials if each.merit <= plain), whole)
 
     def _learn(self, descent: Descent, taken: Taken | None) -> None:
         """A larger δ after a failed search or a very short step; without rows first Gauss-Newton's Hessian."""
