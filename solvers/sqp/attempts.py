@@ -166,13 +166,19 @@ class Attempts:
             self.dead_ends.append(left)
         if len(self.dead_ends) == 1:
             self.pending.sort(key=lambda attempt: {"linear": 0, "line": 0, "rollouts": 2}.get(attempt, 1))
-        most = len(self._lowest()) >= max(ENDS, MOST * len(self.dead_ends))
-        return self.verdict() if most or not self.pending else None
+        return self.verdict() if self._most(ENDS) or not self.pending else None
 
     def verdict(self) -> SolverStatus:
-        """Status if no attempt follows: INFEASIBLE if most of the dead ends, at least two, are the lowest ones."""
-        most = len(self._lowest()) >= max(2.0, MOST * len(self.dead_ends))
+        """Status if no attempt follows: INFEASIBLE if most attempts end at the same least violation."""
+        most = self._most(min(ENDS, max(2, self.number // 2)))
         return SolverStatus.INFEASIBLE if most else SolverStatus.STALLED
+
+    def _most(self, number: int) -> bool:
+        """Whether so many dead ends, and most of all, are the lowest ones, and no attempt came far closer."""
+        lowest = self._lowest()
+        if len(lowest) < max(number, MOST * len(self.dead_ends)):
+            return False
+        return self.best is None or self.best.infeasibility > LESS * min(each.infeasibility for each in lowest)
 
     def _lowest(self) -> list[Left]:
         """Dead ends with the least Σ w v², to second order the same along all ways to a stationary point.
