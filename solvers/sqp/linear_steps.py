@@ -27,8 +27,8 @@ SHORT, CUT = 0.2, 0.1  # length of a short step, and below which the next progra
 class LinearSteps(ProgramSteps):
     """An iteration solves a program with hard rows, and takes the first step along it that the filter accepts.
 
-    Where not all rows of a program can be kept, they are penalized as much as the options allow. It fails where searches
-    do, or steps are short, three times in a row.
+    Where not all rows of a program can be kept, they are penalized as much as the options allow. It fails if three
+    searches in a row do, or three steps in a row are short.
 
     Args:
         work: Where the trajectory is.
@@ -56,9 +56,9 @@ class LinearSteps(ProgramSteps):
             taken = self._search(run, descent, below=taken.length)
         self._learn(taken)
         promised = -descent.slope if kept else math.inf  # else it had to make up for gaps and violations
-        closed = run.gap < feasibility and (e.largest_gap < ROUNDED or e.largest_gap > HALF * gap)  # which steps still close
+        rounded = e.largest_gap < ROUNDED or e.largest_gap > HALF * gap  # else one more step closes the gaps
         cut = taken is not None and taken.length < 1.0 and not e.nc
-        self._conclude(run, step, promised, feasible=closed, partial=cut)
+        self._conclude(run, step, promised, feasible=run.gap < feasibility and rounded, partial=cut)
         if self.outcome is None and max(self.failures, self._shorts) >= FAILURES:
             self.outcome = Outcome.FAILED
         return self._record(run, descent, taken, gap_norm=gap)

@@ -23,7 +23,9 @@ from trajopt.types import Reals
 
 ASTRAY = 1e4  # merit that a guess promises over that of the rollout of its controls: weak cart-poles 1e7, others 300
 ALIKE = 0.1  # relative difference of the merits of a guess with gaps and of the rollout of its controls
-KEEPS = 0.8  # part of a program's step by which the first rollout may leave it: loads on cables .2 to .8, bodies .9 to 1.3
+KEEPS = (
+    0.8  # part of a program's step by which the first rollout may leave it: loads on cables .2 to .8, bodies .9 to 1.3
+)
 LEAP = 1e-3  # increase of the merit by a leap, relative to it
 FLAT = 1e-7  # promised decrease of the merit, relative to it, at the end
 CUT = 0.15  # length below which the next program is Gauss-Newton's, or has a larger δ
@@ -42,7 +44,7 @@ class PolicySteps(ProgramSteps):
     Args:
         work: Where the trajectory is.
         run: State of the solve.
-        rolled: Whether the trajectory is a rollout; from any other one the first step is one that keeps to its program.
+        rolled: Whether the trajectory is a rollout, or near one; from others the first step keeps to its program.
         raised: How often the first penalty has been raised, where multipliers are known [-].
     """
 
@@ -50,7 +52,7 @@ class PolicySteps(ProgramSteps):
 
     def __init__(self, work: Workspace, run: SQPProgress, *, rolled: bool, raised: int = 0) -> None:
         super().__init__(work)
-        options, self._rolled = work.options, rolled
+        options, self._rolled, self._longest = work.options, rolled, work.options.step_lengths[0]
         weight = options.initial_penalty * options.penalty_increase**raised
         self._merit = work.merit(run, run.y, min(weight, options.max_penalty))
         self._plain, self._trusted, self._leaps = False, False, FAILURES
@@ -127,34 +129,34 @@ class PolicySteps(ProgramSteps):
         Those lead past a bend of the cost, such as a quadratic barrier's at its bound, to where the Hessian has it.
         Only lengths `below` one are tried, where that led to a place without derivatives.
         """
-        rollouts, whole = self._work.rollouts, self._work.options.step_lengths[0]
-        if not self._rolled and not self._is_like_a_rollout(descent):
-            return self._first(run, descent, below)
+        if not self._rolled and below == math.inf:
+            plain = self._work.rollouts.plain(descent)
+            if abs(plain - descent.before) > ALIKE * abs(descent.before):
+                return self._first(run, descent, plain)
         full: Taken | None = None
-        for taken in rollouts.along(descent, below):
+        for taken in self._work.rollouts.along(descent, below):
             if taken.merit <= descent.enough(taken.length):
                 return taken
-            full = taken if taken.length == whole else full
+            full = taken if taken.length == self._longest else full
         if full is None or self._work.rows.general.size or not (self._leaps and descent.is_flat(FLAT)):
             return None
         leaps = full.merit - descent.before < LEAP * max(1.0, abs(descent.before))
         self._leaps -= leaps
         return full if leaps else None
 
-    def _is_like_a_rollout(self, descent: Descent) -> bool:
-        """Whether a guess with gaps is about as good as the rollout of its controls; else its own merit says little."""
-        self._plain_merit = self._work.rollouts.plain(descent)
-        return abs(self._plain_merit - descent.before) <= ALIKE * abs(descent.before)
+    def _first(self, run: SQPProgress, descent: Descent, plain: float) -> Taken | None:
+        """A rollout from a guess with gaps, whose own merit says little; none if the guess is astray, or lost.
 
-    def _first(self, run: SQPProgress, descent: Descent, below: float) -> Taken | None:
-        """The whole rollout from a guess, if its states are those of the program; else the guess is lost."""
-        rollouts, e, plain = self._work.rollouts, self._work.evaluator, self._plain_merit
+        It is the whole step if its states are those that the program predicts, or a shorter one if that one's merit is
+        above `plain`, that of the rollout of the guess's controls.
+        """
+        rollouts, e = self._work.rollouts, self._work.evaluator
         if descent.merit.promised(e, descent.step) - plain > ASTRAY * max(1.0, abs(plain)):
             self.outcome = Outcome.ASTRAY
             return None
-        trials = rollouts.along(descent, below)
+        trials = rollouts.along(descent)
         whole = next(trials, None)
-        if whole is None or whole.length < self._work.options.step_lengths[0] or rollouts.departure(descent, run.units.states) > KEEPS:
+        if whole is None or whole.length < self._longest or rollouts.departure(descent, run.units.states) > KEEPS:
             self.outcome = Outcome.LOST
             return None
         return whole if whole.merit <= plain else next((each for each in trials if each.merit <= plain), whole)

@@ -107,6 +107,7 @@ class PolicyRollouts:
         step, moved = lengths[0] * descent.step.dx, alone.dx[0]
         return total((moved - step) / sizes) / max(total(step / sizes), LEAST)
 
+
 def _taken(trials: Trials, lane: int, length: float, reached: float, descent: Descent) -> Taken:
     """The rollout of a lane."""
     return Taken(length, *trials.trajectory(lane), trials.c[lane].copy(), reached, descent.step)
