@@ -26,6 +26,7 @@ ALIKE = 0.1  # relative difference of the merits of a guess with gaps and of the
 KEEPS = (
     0.8  # part of a program's step by which the first rollout may leave it: loads on cables .2 to .8, bodies .9 to 1.3
 )
+TOLERABLE = 10.0  # times the merit that the program promises: what a rollout from a guess at rest may have
 LEAP = 1e-3  # increase of the merit by a leap, relative to it
 FLAT = 1e-7  # promised decrease of the merit, relative to it, at the end
 CUT = 0.15  # length below which the next program is Gauss-Newton's, or has a larger δ
@@ -148,18 +149,22 @@ class PolicySteps(ProgramSteps):
         """A rollout from a guess with gaps, whose own merit says little; none if the guess is astray, or lost.
 
         It is the whole step if its states are those that the program predicts, or a shorter one if that one's merit is
-        above `plain`, that of the rollout of the guess's controls.
+        above `plain`, that of the rollout of the guess's controls. From a guess that stays at one state, which says
+        nothing of the way, it is the one of least merit if that is not far from what is promised.
         """
         rollouts, e = self._work.rollouts, self._work.evaluator
-        if descent.merit.promised(e, descent.step) - plain > ASTRAY * max(1.0, abs(plain)):
+        promised = descent.merit.promised(e, descent.step)
+        if promised - plain > ASTRAY * max(1.0, abs(plain)):
             self.outcome = Outcome.ASTRAY
             return None
-        trials = rollouts.along(descent)
-        whole = next(trials, None)
-        if whole is None or whole.length < self._longest or rollouts.departure(descent, run.units.states) > KEEPS:
-            self.outcome = Outcome.LOST
-            return None
-        return whole if whole.merit <= plain else next((each for each in trials if each.merit <= plain), whole)
+        trials = list(rollouts.along(descent))
+        if trials and trials[0].length == self._longest and rollouts.departure(descent, run.units.states) <= KEEPS:
+            return next((each for each in trials if each.merit <= plain), trials[0])
+        least = min(trials, key=lambda each: each.merit, default=None)
+        if least is not None and (e.xs == e.xs[0]).all() and least.merit <= TOLERABLE * abs(promised):
+            return least
+        self.outcome = Outcome.LOST
+        return None
 
     def _learn(self, descent: Descent, taken: Taken | None) -> None:
         """A larger δ after a failed search or a very short step; without rows first Gauss-Newton's Hessian."""
