@@ -130,15 +130,17 @@ class PolicySteps(ProgramSteps):
         Those lead past a bend of the cost, such as a quadratic barrier's at its bound, to where the Hessian has it.
         Only lengths `below` one are tried, where that led to a place without derivatives.
         """
-        if not self._rolled and below == math.inf:
-            plain = self._work.rollouts.plain(descent)
-            if abs(plain - descent.before) > ALIKE * abs(descent.before):
-                return self._first(run, descent, plain)
+        guessed = not self._rolled and run.gap >= self._work.options.feasibility and below == math.inf
+        plain = self._work.rollouts.plain(descent) if guessed else descent.before
+        if abs(plain - descent.before) > ALIKE * abs(descent.before):
+            return self._first(run, descent, plain)
         full: Taken | None = None
         for taken in self._work.rollouts.along(descent, below):
             if taken.merit <= descent.enough(taken.length):
                 return taken
             full = taken if taken.length == self._longest else full
+        if guessed:
+            return self._first(run, descent, plain)
         if full is None or self._work.rows.general.size or not (self._leaps and descent.is_flat(FLAT)):
             return None
         leaps = full.merit - descent.before < LEAP * max(1.0, abs(descent.before))
@@ -150,7 +152,7 @@ class PolicySteps(ProgramSteps):
 
         It is the whole step if its states are those that the program predicts, or a shorter one if that one's merit is
         above `plain`, that of the rollout of the guess's controls. From a guess that stays at one state, which says
-        nothing of the way, it is the one of least merit if that is not far from what is promised.
+        nothing of the way, it is the one of least merit if that is near what is promised, or below that of the guess.
         """
         rollouts, e = self._work.rollouts, self._work.evaluator
         promised = descent.merit.promised(e, descent.step)
@@ -161,7 +163,8 @@ class PolicySteps(ProgramSteps):
         if trials and trials[0].length == self._longest and rollouts.departure(descent, run.units.states) <= KEEPS:
             return next((each for each in trials if each.merit <= plain), trials[0])
         least = min(trials, key=lambda each: each.merit, default=None)
-        if least is not None and (e.xs == e.xs[0]).all() and least.merit <= TOLERABLE * abs(promised):
+        most = max(TOLERABLE * abs(promised), descent.before)
+        if least is not None and (e.xs == e.xs[0]).all() and least.merit <= most:
             return least
         self.outcome = Outcome.LOST
         return None
