@@ -180,23 +180,26 @@ def test_time_step_of_a_contact_model_by_its_formula() -> None:
     )
 
 
-def test_unknowns_of_a_simulator_by_differences() -> None:
-    """The dynamics iterate: they are no expression. Time step, a mass, and the friction of a foot that slides."""
+@pytest.mark.parametrize("motors", [False, True])
+def test_unknowns_of_a_simulator(motors: bool) -> None:
+    """Time step, a mass, and the friction of a foot that slides; behind motors, whose model has differences."""
     robot = trajopt.Robot(planar_hopper()).with_parameters("knee_link.mass")
     state = trajopt.StateMultibody(robot)
-    model = ActionModelFreed(
-        ActionModelSimulator(
-            Simulator(robot, ground_contacts(), barrier_weight=0.35),
-            trajopt.CostStack(state).add("effort", trajopt.ResidualModelControl(state), 1.0),
-            dt=0.01,
-        ),
-        {name: [name] for name in ("dt", "robot.knee_link.mass", "contacts.foot.friction")},
+    action: ActionModelExpression = ActionModelSimulator(
+        Simulator(robot, ground_contacts(), barrier_weight=0.35),
+        trajopt.CostStack(state).add("effort", trajopt.ResidualModelControl(state), 1.0),
+        dt=0.01,
     )
+    if motors:
+        action = trajopt.ActionModelMotors(action, 0.03)
+    names = ("dt", "robot.knee_link.mass", "contacts.foot.friction")
+    model = ActionModelFreed(action, {name: [name] for name in names})
     start = state.at_rest(robot.configuration("standing"))
     start[0] -= 0.002
     start[-3:] = [-0.5, 5.0, 0.0]
+    start = np.append(start, [0.5, 1.0, -1.0] if motors else [])
     x, u = np.append(start, [0.011, 0.3, 0.6]), np.array([1.0, 3.0, -2.0])
-    data, n = evaluated(model, x, u), state.ndx
+    data, n = evaluated(model, x, u), action.state.ndx
 
     def moved(theta: Reals) -> Reals:
         after, cost = values(model, x + np.append(np.zeros(len(start)), theta), u)
