@@ -47,7 +47,8 @@ class LinearQuadratic:
 
     The last k states may be constant, such as unknown parameters θ. Then F has the other nx = n - k rows and columns of
     states, E the columns of θ: the first nx elements of dx_{t+1} are F_t (dx, du) + Eᵀ_t dθ + f_{t+1}. A batch of
-    problems is a further axis in front of all arrays.
+    problems is a further axis in front of all arrays. A program with a stage before the first may choose θ there: its
+    first k controls are added to θ, and E_0 = 0.
 
     Attributes:
         F: Jacobians of the dynamics (T, nx, nx + m); with `second_order` rows of velocities alone (T, nx // 2, nx + m).
@@ -61,6 +62,7 @@ class LinearQuadratic:
         delta: δ, not negative (T, nc); zeros by default.
         second_order: How rows of positions follow from those of velocities; None if F has all rows.
         E: Derivatives of the next state by the constant states, which are rows (T, k, nx); None without such states.
+        starts: Whether the first k controls of the first stage are added to the constant states.
     """
 
     F: Reals
@@ -74,6 +76,7 @@ class LinearQuadratic:
     delta: Reals | None = None
     second_order: SecondOrderKnots | None = None
     E: Reals | None = None
+    starts: bool = False
 
     @staticmethod
     def zeros(T: int, n: int, m: int, *, nc: int = 0, nb: int | None = None, k: int = 0) -> LinearQuadratic:
@@ -181,7 +184,12 @@ class LinearQuadratic:
         """F with all rows and columns (T, n, n + m); a new array unless it is F itself."""
         lift = self.second_order
         F = self.F if lift is None else lifted(self.F, lift.dt, lift.J0, lift.J1dt)
-        return F if self.E is None else with_constant(F, self.E)
+        if self.E is None:
+            return F
+        whole = with_constant(F, self.E)
+        if self.starts:
+            whole[0, self.n - self.k :, self.n : self.n + self.k] += np.eye(self.k)
+        return whole
 
 
 def check_rows(argument: str, array: object, shape: tuple[int, ...], *, apart: bool = False) -> None:
