@@ -79,7 +79,9 @@ class LinearQuadratic:
     starts: bool = False
 
     @staticmethod
-    def zeros(T: int, n: int, m: int, *, nc: int = 0, nb: int | None = None, k: int = 0) -> LinearQuadratic:
+    def zeros(
+        T: int, n: int, m: int, *, nc: int = 0, nb: int | None = None, k: int = 0, starts: bool = False
+    ) -> LinearQuadratic:
         """Returns a program of these sizes whose arrays are zero, to be filled by the caller.
 
         Args:
@@ -89,6 +91,7 @@ class LinearQuadratic:
             nc: Number of constraint rows of a knot.
             nb: Size of the leading blocks of a second-order system; None for a system of first order.
             k: Number of constant states, the last of dx.
+            starts: Whether the first k controls of the first stage are added to these.
         """
         s, nx = n + m, n - k
         structure = None
@@ -104,6 +107,7 @@ class LinearQuadratic:
             terminal_H=np.zeros((n, n)),
             second_order=structure,
             E=np.zeros((T, k, nx)) if k else None,
+            starts=starts,
             **rows,
         )
 
@@ -126,6 +130,8 @@ class LinearQuadratic:
                 "terminal_g, g: expected terminal_g of shape (n,) with n >= 1, and g of shape (T, n + m), "
                 f"got {n} elements of terminal_g and {s} columns of g"
             )
+        if self.starts and not 0 < k <= self.m:
+            raise InvalidArgumentError(f"starts: expected 1 to {self.m} constant states, got {k}; one for a control")
         if self.second_order is not None:
             rows = self._check_second_order(self.second_order)
         shapes: dict[str, tuple[int, ...]] = {"f": (T + 1, n), "g": (T, s), "H": (T, s, s)}

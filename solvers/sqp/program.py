@@ -83,7 +83,7 @@ class StepProgram:
         e, n = self._e, self._e.state.ndx
         m, k = max(e.nu, len(self._moved)), e.constant
         if k and np.array_equal(self._moved, np.arange(n - k, n)):  # unknowns alone
-            lq = replace(LinearQuadratic.zeros(e.T + 1, n, m, nb=e.lift_size, k=k), starts=True)
+            lq = LinearQuadratic.zeros(e.T + 1, n, m, nb=e.lift_size, k=k, starts=True)
         else:
             lq = LinearQuadratic.zeros(e.T + 1, n, m)
             lq.F[0, :, own] = np.eye(n)[:, self._moved]
