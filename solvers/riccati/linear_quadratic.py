@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -97,7 +98,7 @@ class LinearQuadratic:
         structure = None
         if nb is not None:
             structure = SecondOrderKnots(dt=np.zeros(T), J0=np.zeros((T, nb, nb)), J1dt=np.zeros((T, nb, nb)))
-        rows = {"C": np.zeros((T, nc, s)), "d": np.zeros((T, nc))} if nc else {}
+        rows: dict[str, Any] = {"C": np.zeros((T, nc, s)), "d": np.zeros((T, nc))} if nc else {}
         return LinearQuadratic(
             F=np.zeros((T, nx if nb is None else nx // 2, nx + m)),
             f=np.zeros((T + 1, n)),
@@ -115,8 +116,16 @@ class LinearQuadratic:
     def of(e: Evaluator) -> LinearQuadratic:
         """Returns the program of a full step from an evaluator's trajectory. It shares the evaluator's arrays."""
         lift = None if e.lift_size is None else SecondOrderKnots(dt=e.dt, J0=e.J0, J1dt=e.J1dt)
-        arrays = {"F": e.F, "f": e.f, "g": e.g, "H": e.H, "terminal_g": e.terminal_g, "terminal_H": e.terminal_H}
-        return LinearQuadratic(**arrays, second_order=lift, E=e.E if e.constant else None)
+        return LinearQuadratic(
+            F=e.F,
+            f=e.f,
+            g=e.g,
+            H=e.H,
+            terminal_g=e.terminal_g,
+            terminal_H=e.terminal_H,
+            second_order=lift,
+            E=e.E if e.constant else None,
+        )
 
     def __post_init__(self) -> None:
         if self.C is not None and self.delta is None:

@@ -107,8 +107,9 @@ class StepProgram:
             qp.lower[0, :k], qp.upper[0, :k] = (room[moved] for room in rows.start_room())
 
     def _take_dynamics(self, of: LinearQuadratic) -> None:
+        """Copies derivatives of the dynamics behind the stage before the first."""
         lq = self.qp.lq
-        if not lq.starts:
+        if lq.E is None:
             lq.F[1:, :, : of.n + of.m] = of.full_F()
             return
         lq.F[1:, :, : of.n - of.k + of.m], lq.E[1:] = of.F, of.E

@@ -143,7 +143,10 @@ def test_values_and_derivatives(name: str, phases: int) -> None:
 @pytest.mark.parametrize(("name", "phases"), [case for case, (name, _) in zip(MARKED, CASES) if "talos" not in name])
 def test_hessian_of_the_lagrangian(name: str, phases: int) -> None:
     model, rng = freed(MODELS[name](), phases), np.random.default_rng(7)
-    if model is None or not model.has_lagrangian_hessian:
+    if model is None:
+        return
+    assert model.has_lagrangian_hessian == model.model.has_lagrangian_hessian
+    if not model.has_lagrangian_hessian:
         return
     knot = Knot(model, *point(model, rng), rng)
     assert_derivative(knot.hessian(), knot.gradient, rng)

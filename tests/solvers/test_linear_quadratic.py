@@ -372,6 +372,7 @@ def test_full_F_follows_its_definition() -> None:
         ({"F": np.zeros((3, 6, 8))[:, ::-1]}, "F: expected an array whose rows"),
         ({"C": np.zeros((3, 1, 8))}, "C, d, delta: expected C and d"),
         ({"delta": np.zeros((3, 1))}, "C, d, delta: expected C and d"),
+        ({"starts": True}, "starts: expected 1 to 2 constant states, got 0"),
         ({"terminal_g": np.zeros(0)}, r"expected terminal_g of shape \(n,\) with n >= 1, .* got 0 elements"),
         ({"second_order": LinearQuadratic.zeros(3, 10, 2, nb=4).second_order}, "blocks of at most n / 2, got n = 6"),
         ({"E": np.zeros((3, 1, 6))}, r"E: expected an array float64 \(3, 1, 5\), got float64 \(3, 1, 6\)"),

@@ -79,8 +79,8 @@ def apply(frame: Frame, t: str, remaining: str) -> None:
         frame.copy(b.at(w, s.nx), theta, s.constant)
     if s.starts:
         with b.when(b.op(f"icmp eq i64 {t}, 0")), each(b, 0, s.constant) as j:
-            place = b.at(w, (j, 1), s.nx)
-            b.store(b.op(f"fadd double {b.load(place)}, {b.load(b.at(z, (j, 1), s.n))}"), place)
+            moved = b.at(w, (j, 1), s.nx)
+            b.store(b.op(f"fadd double {b.load(moved)}, {b.load(b.at(z, (j, 1), s.n))}"), moved)
 
 
 def _positions(frame: Frame, t: str, remaining: str, nb: int) -> None:
