@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +48,8 @@ class LinearQuadratic:
 
     The last k states may be constant, such as unknown parameters θ. Then F has the other nx = n - k rows and columns of
     states, E the columns of θ: the first nx elements of dx_{t+1} are F_t (dx, du) + Eᵀ_t dθ + f_{t+1}. A batch of
-    problems is a further axis in front of all arrays.
+    problems is a further axis in front of all arrays. A program with a stage before the first may choose θ there: its
+    first k controls are added to θ, and E_0 = 0.
 
     Attributes:
         F: Jacobians of the dynamics (T, nx, nx + m); with `second_order` rows of velocities alone (T, nx // 2, nx + m).
@@ -61,6 +63,7 @@ class LinearQuadratic:
         delta: δ, not negative (T, nc); zeros by default.
         second_order: How rows of positions follow from those of velocities; None if F has all rows.
         E: Derivatives of the next state by the constant states, which are rows (T, k, nx); None without such states.
+        starts: Whether the first k controls of the first stage are added to the constant states.
     """
 
     F: Reals
@@ -74,9 +77,12 @@ class LinearQuadratic:
     delta: Reals | None = None
     second_order: SecondOrderKnots | None = None
     E: Reals | None = None
+    starts: bool = False
 
     @staticmethod
-    def zeros(T: int, n: int, m: int, *, nc: int = 0, nb: int | None = None, k: int = 0) -> LinearQuadratic:
+    def zeros(
+        T: int, n: int, m: int, *, nc: int = 0, nb: int | None = None, k: int = 0, starts: bool = False
+    ) -> LinearQuadratic:
         """Returns a program of these sizes whose arrays are zero, to be filled by the caller.
 
         Args:
@@ -86,12 +92,13 @@ class LinearQuadratic:
             nc: Number of constraint rows of a knot.
             nb: Size of the leading blocks of a second-order system; None for a system of first order.
             k: Number of constant states, the last of dx.
+            starts: Whether the first k controls of the first stage are added to these.
         """
         s, nx = n + m, n - k
         structure = None
         if nb is not None:
             structure = SecondOrderKnots(dt=np.zeros(T), J0=np.zeros((T, nb, nb)), J1dt=np.zeros((T, nb, nb)))
-        rows = {"C": np.zeros((T, nc, s)), "d": np.zeros((T, nc))} if nc else {}
+        rows: dict[str, Any] = {"C": np.zeros((T, nc, s)), "d": np.zeros((T, nc))} if nc else {}
         return LinearQuadratic(
             F=np.zeros((T, nx if nb is None else nx // 2, nx + m)),
             f=np.zeros((T + 1, n)),
@@ -101,6 +108,7 @@ class LinearQuadratic:
             terminal_H=np.zeros((n, n)),
             second_order=structure,
             E=np.zeros((T, k, nx)) if k else None,
+            starts=starts,
             **rows,
         )
 
@@ -108,8 +116,16 @@ class LinearQuadratic:
     def of(e: Evaluator) -> LinearQuadratic:
         """Returns the program of a full step from an evaluator's trajectory. It shares the evaluator's arrays."""
         lift = None if e.lift_size is None else SecondOrderKnots(dt=e.dt, J0=e.J0, J1dt=e.J1dt)
-        arrays = {"F": e.F, "f": e.f, "g": e.g, "H": e.H, "terminal_g": e.terminal_g, "terminal_H": e.terminal_H}
-        return LinearQuadratic(**arrays, second_order=lift, E=e.E if e.constant else None)
+        return LinearQuadratic(
+            F=e.F,
+            f=e.f,
+            g=e.g,
+            H=e.H,
+            terminal_g=e.terminal_g,
+            terminal_H=e.terminal_H,
+            second_order=lift,
+            E=e.E if e.constant else None,
+        )
 
     def __post_init__(self) -> None:
         if self.C is not None and self.delta is None:
@@ -123,6 +139,8 @@ class LinearQuadratic:
                 "terminal_g, g: expected terminal_g of shape (n,) with n >= 1, and g of shape (T, n + m), "
                 f"got {n} elements of terminal_g and {s} columns of g"
             )
+        if self.starts and not 0 < k <= self.m:
+            raise InvalidArgumentError(f"starts: expected 1 to {self.m} constant states, got {k}; one for a control")
         if self.second_order is not None:
             rows = self._check_second_order(self.second_order)
         shapes: dict[str, tuple[int, ...]] = {"f": (T + 1, n), "g": (T, s), "H": (T, s, s)}
@@ -181,7 +199,12 @@ class LinearQuadratic:
         """F with all rows and columns (T, n, n + m); a new array unless it is F itself."""
         lift = self.second_order
         F = self.F if lift is None else lifted(self.F, lift.dt, lift.J0, lift.J1dt)
-        return F if self.E is None else with_constant(F, self.E)
+        if self.E is None:
+            return F
+        whole = with_constant(F, self.E)
+        if self.starts:
+            whole[0, self.n - self.k :, self.n : self.n + self.k] += np.eye(self.k)
+        return whole
 
 
 def check_rows(argument: str, array: object, shape: tuple[int, ...], *, apart: bool = False) -> None:

@@ -331,6 +331,7 @@ def sizes_of(lq: LinearQuadratic, rows: WeightedRows | None = None) -> recursion
         registers=count,
         weighted=None if rows is None else rows.nr,
         constant=lq.k,
+        starts=lq.starts,
     )
 
 

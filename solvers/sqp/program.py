@@ -65,7 +65,7 @@ class StepProgram:
             qp = self.qp = replace(qp, C=e.C, terminal_C=e.terminal_C)
         self._bounded, self._first = bounded, first
         self._g = lq.g[first:, :s]
-        self._F, self._f = lq.F[first:, :, :s], lq.f[first:]
+        self._f = lq.f[first:]
         self._C, self._end = qp.C[first:, : e.nc, :s], qp.terminal_C[: e.nc]
         stages = slice(first, None), slice(None, e.nc)
         self._lower, self._upper = qp.lower[stages], qp.upper[stages]
@@ -81,8 +81,12 @@ class StepProgram:
     def _extended(self, own: slice) -> LinearQuadratic:
         """A program with a stage before the first, whose own controls are these of z."""
         e, n = self._e, self._e.state.ndx
-        lq = LinearQuadratic.zeros(e.T + 1, n, max(e.nu, len(self._moved)))
-        lq.F[0, :, own] = np.eye(n)[:, self._moved]
+        m, k = max(e.nu, len(self._moved)), e.constant
+        if k and np.array_equal(self._moved, np.arange(n - k, n)):  # unknowns alone
+            lq = LinearQuadratic.zeros(e.T + 1, n, m, nb=e.lift_size, k=k, starts=True)
+        else:
+            lq = LinearQuadratic.zeros(e.T + 1, n, m)
+            lq.F[0, :, own] = np.eye(n)[:, self._moved]
         padding = np.einsum("tii->ti", lq.H)
         padding[0, n:], padding[0, own], padding[1:, n + e.nu :] = 1.0, PROXIMAL, 1.0
         return lq
@@ -94,13 +98,24 @@ class StepProgram:
         np.multiply(e.g, scale, out=self._g)
         np.multiply(e.terminal_g, scale, out=qp.lq.terminal_g)
         if self.chosen:
-            self._F[:] = LinearQuadratic.of(e).full_F()
+            self._take_dynamics(LinearQuadratic.of(e))
             self._C[:], self._end[:] = e.C, e.terminal_C
         self.set_gaps(e.f, e.c, rows)
         if self._bounded:
             moved, k = self._moved, len(self._moved)
             qp.C[0, :k, self._own_controls] = self._start_slopes()[np.ix_(moved, moved)]
             qp.lower[0, :k], qp.upper[0, :k] = (room[moved] for room in rows.start_room())
+
+    def _take_dynamics(self, of: LinearQuadratic) -> None:
+        """Copies derivatives of the dynamics behind the stage before the first."""
+        lq = self.qp.lq
+        if lq.E is None:
+            lq.F[1:, :, : of.n + of.m] = of.full_F()
+            return
+        lq.F[1:, :, : of.n - of.k + of.m], lq.E[1:] = of.F, of.E
+        if lq.second_order is not None and of.second_order is not None:
+            for name in ("dt", "J0", "J1dt"):
+                getattr(lq.second_order, name)[1:] = getattr(of.second_order, name)
 
     def _start_slopes(self) -> Reals:
         """Derivative of the coordinates of the start by its tangent vectors (ndx, ndx)."""

@@ -143,7 +143,10 @@ def test_values_and_derivatives(name: str, phases: int) -> None:
 @pytest.mark.parametrize(("name", "phases"), [case for case, (name, _) in zip(MARKED, CASES) if "talos" not in name])
 def test_hessian_of_the_lagrangian(name: str, phases: int) -> None:
     model, rng = freed(MODELS[name](), phases), np.random.default_rng(7)
-    if model is None or not model.has_lagrangian_hessian:
+    if model is None:
+        return
+    assert model.has_lagrangian_hessian == model.model.has_lagrangian_hessian
+    if not model.has_lagrangian_hessian:
         return
     knot = Knot(model, *point(model, rng), rng)
     assert_derivative(knot.hessian(), knot.gradient, rng)
@@ -180,23 +183,26 @@ def test_time_step_of_a_contact_model_by_its_formula() -> None:
     )
 
 
-def test_unknowns_of_a_simulator_by_differences() -> None:
-    """The dynamics iterate: they are no expression. Time step, a mass, and the friction of a foot that slides."""
+@pytest.mark.parametrize("motors", [False, True])
+def test_unknowns_of_a_simulator(motors: bool) -> None:
+    """Time step, a mass, and the friction of a foot that slides; behind motors, whose model has differences."""
     robot = trajopt.Robot(planar_hopper()).with_parameters("knee_link.mass")
     state = trajopt.StateMultibody(robot)
-    model = ActionModelFreed(
-        ActionModelSimulator(
-            Simulator(robot, ground_contacts(), barrier_weight=0.35),
-            trajopt.CostStack(state).add("effort", trajopt.ResidualModelControl(state), 1.0),
-            dt=0.01,
-        ),
-        {name: [name] for name in ("dt", "robot.knee_link.mass", "contacts.foot.friction")},
+    action: ActionModelExpression = ActionModelSimulator(
+        Simulator(robot, ground_contacts(), barrier_weight=0.35),
+        trajopt.CostStack(state).add("effort", trajopt.ResidualModelControl(state), 1.0),
+        dt=0.01,
     )
+    if motors:
+        action = trajopt.ActionModelMotors(action, 0.03)
+    names = ("dt", "robot.knee_link.mass", "contacts.foot.friction")
+    model = ActionModelFreed(action, {name: [name] for name in names})
     start = state.at_rest(robot.configuration("standing"))
     start[0] -= 0.002
     start[-3:] = [-0.5, 5.0, 0.0]
+    start = np.append(start, [0.5, 1.0, -1.0] if motors else [])
     x, u = np.append(start, [0.011, 0.3, 0.6]), np.array([1.0, 3.0, -2.0])
-    data, n = evaluated(model, x, u), state.ndx
+    data, n = evaluated(model, x, u), action.state.ndx
 
     def moved(theta: Reals) -> Reals:
         after, cost = values(model, x + np.append(np.zeros(len(start)), theta), u)

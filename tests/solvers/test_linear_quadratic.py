@@ -67,6 +67,10 @@ SHAPES: list[dict[str, Any]] = [
     {"T": 3, "n": 13, "m": 3, "k": 12, "nc": 2},
     {"T": 3, "n": 5, "m": 0, "k": 2},
     {"T": 0, "n": 4, "m": 2, "k": 3},
+    {"T": 4, "n": 3, "m": 1, "k": 1, "starts": True},
+    {"T": 3, "n": 13, "m": 11, "k": 10, "starts": True},
+    {"T": 3, "n": 37, "m": 12, "k": 1, "nb": 6, "nc": 5, "starts": True},
+    {"T": 4, "n": 16, "m": 6, "k": 4, "nb": 0, "starts": True},
 ]
 shapes = pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: "-".join(f"{k}{v}" for k, v in shape.items()))
 
@@ -351,6 +355,9 @@ def test_full_F_follows_its_definition() -> None:
     for F, own, E in zip(constant.full_F(), constant.F, constant.E):
         np.testing.assert_array_equal(F[:5], np.hstack([own[:, :5], E.T, own[:, 5:]]))
         np.testing.assert_array_equal(F[5:], np.eye(2, 9, 5))
+    first, second = replace(constant, starts=True).full_F()
+    np.testing.assert_array_equal(first[5:], np.eye(2, 9, 5) + np.eye(2, 9, 7))
+    np.testing.assert_array_equal(second, constant.full_F()[1])
 
 
 @pytest.mark.parametrize(
@@ -365,6 +372,7 @@ def test_full_F_follows_its_definition() -> None:
         ({"F": np.zeros((3, 6, 8))[:, ::-1]}, "F: expected an array whose rows"),
         ({"C": np.zeros((3, 1, 8))}, "C, d, delta: expected C and d"),
         ({"delta": np.zeros((3, 1))}, "C, d, delta: expected C and d"),
+        ({"starts": True}, "starts: expected 1 to 2 constant states, got 0"),
         ({"terminal_g": np.zeros(0)}, r"expected terminal_g of shape \(n,\) with n >= 1, .* got 0 elements"),
         ({"second_order": LinearQuadratic.zeros(3, 10, 2, nb=4).second_order}, "blocks of at most n / 2, got n = 6"),
         ({"E": np.zeros((3, 1, 6))}, r"E: expected an array float64 \(3, 1, 5\), got float64 \(3, 1, 6\)"),

@@ -29,6 +29,8 @@ SHAPES: list[dict[str, Any]] = [
     {"T": 3, "n": 10, "m": 3, "nr": 11},
     {"T": 3, "n": 13, "m": 3, "nr": 11, "k": 3},
     {"T": 4, "n": 13, "m": 6, "nr": 18, "nb": 0, "k": 1},
+    {"T": 4, "n": 13, "m": 6, "nr": 18, "nb": 0, "k": 1, "starts": True},
+    {"T": 3, "n": 13, "m": 4, "nr": 11, "k": 3, "starts": True},
 ]
 
 
@@ -39,10 +41,10 @@ def registers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 
 
 def program(
-    T: int, n: int, m: int, nr: int, nb: int | None = None, k: int = 0
+    T: int, n: int, m: int, nr: int, nb: int | None = None, k: int = 0, starts: bool = False
 ) -> tuple[LinearQuadratic, WeightedRows, Reals]:
     """A program, its rows (every second one of one variable, some off), and a mask of those that are on."""
-    lq, rng = random_program(T, n, m, nb=nb, k=k, seed=2), np.random.default_rng(0)
+    lq, rng = random_program(T, n, m, nb=nb, k=k, seed=2, starts=starts), np.random.default_rng(0)
     C = rng.standard_normal((T, nr, n + m))
     for t, r in np.ndindex(T, nr):
         if r % 2 == 0:

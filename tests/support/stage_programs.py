@@ -9,16 +9,16 @@ from trajopt.types import Reals
 
 
 def random_program(
-    T: int, n: int, m: int, *, nc: int = 0, nb: int | None = None, k: int = 0, seed: int = 0
+    T: int, n: int, m: int, *, nc: int = 0, nb: int | None = None, k: int = 0, seed: int = 0, starts: bool = False
 ) -> LinearQuadratic:
     """Everything random, Hessians positive definite; of the n states the last k are constant."""
     rng, s = np.random.default_rng(seed), n + m
-    lq = LinearQuadratic.zeros(T, n, m, nc=nc, nb=nb, k=k)
+    lq = LinearQuadratic.zeros(T, n, m, nc=nc, nb=nb, k=k, starts=starts)
     for array in (lq.f, lq.g, lq.terminal_g, *((lq.C, lq.d) if lq.C is not None and lq.d is not None else ())):
         array[:] = rng.standard_normal(array.shape)
     lq.F[:] = rng.standard_normal(lq.F.shape) / np.sqrt(s)
     if lq.E is not None:
-        lq.E[:] = rng.standard_normal(lq.E.shape) / np.sqrt(s)
+        lq.E[int(starts) :] = rng.standard_normal(lq.E[int(starts) :].shape) / np.sqrt(s)
     for H in (*lq.H, lq.terminal_H):
         square = rng.standard_normal(H.shape)
         H[:] = square @ square.T / len(H) + 0.1 * np.eye(len(H))

@@ -72,6 +72,23 @@ class ActionModelExpression(ActionModelAbstract):
             UnsupportedOperationError: The model does not provide the Hessian of the Lagrangian, or a lift.
         """
 
+    def expansion_by(
+        self, program: Program, point: Point, unknowns: SX, *, lift: int | None = None
+    ) -> tuple[Expansion, dict[str, Array] | None]:
+        """Adds the steps of `expansion`, and those of derivatives by run-time parameters.
+
+        Args:
+            program: Program that gets the steps.
+            point: Point at which the knot is evaluated.
+            unknowns: Symbols of the parameters (k,), of `layout`.
+            lift: As in `expansion`.
+
+        Returns:
+            The expansion, and the derivatives of x⁺ "F" (ndx, k), of the cost "g" (1, k) and of the rows "C" (nc, k);
+            None instead if they follow from `knot_equations`.
+        """
+        return self.expansion(program, point, lift=lift), None
+
     def lagrangian_hessian(
         self, program: Program, point: Point, multipliers: Multipliers, kept: Sequence[Array] = ()
     ) -> Array:

@@ -38,9 +38,10 @@ class ActionModelFreed(ActionModelExpression):
     """Model with unknown parameters θ behind its state: (x, θ)⁺ = (f(x, u; θ), θ), with cost l(x, u; θ).
 
     Derivatives by x and u are those of the model. Derivatives by θ are those of the knot's expressions, and of the
-    equations of an implicit step. A knot without them, as of a simulator, has central differences instead, with a
-    relative error of about 1e-9, and no Hessian of the Lagrangian. In the Gauss-Newton Hessian, which is semidefinite,
-    the rows of θ are 0.
+    equations of an implicit step, or those that the model computes with its expansion, as a simulator does. A knot with
+    neither, which is a program of its own, has central differences, with a relative error of about 1e-9. Without
+    expressions there is no Hessian of the Lagrangian. In the Gauss-Newton Hessian, which is semidefinite, the rows of θ
+    are 0.
 
     An unknown with phases has as many values as phases. The run-time parameter "name.phase" (phases,) of a knot is 1 at
     the knot's phase and 0 elsewhere; a knot of no phase has zeros and keeps its parameter.
@@ -187,8 +188,10 @@ class ActionModelFreed(ActionModelExpression):
     ) -> Expansion:
         self.check_multipliers(multipliers)
         inner, values, theta = self._parted(program, point)
-        e, knot = self.model.expansion(program, inner, lift=lift), self._equations(terminal=point.u is None)
-        by = self._differences(program, inner, values) if knot is None else self._by_unknowns(program, inner, knot, e)
+        e, by = self.model.expansion_by(program, inner, self._symbols, lift=lift)
+        if by is None:
+            knot = self._equations(terminal=point.u is None)
+            by = self._by_unknowns(program, inner, knot, e) if knot else self._differences(program, inner, values)
         by = {name: self._by_states(program, point, slopes) for name, slopes in by.items()}
         n = self.model.state.ndx
 

@@ -22,12 +22,13 @@ from trajopt.contacts.implicit_steps import add_cost_of_solution
 from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
+from trajopt.kernels.derivatives import jacobian
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array, Groups
 from trajopt.model.parameters import Parameter
 from trajopt.model.parts import Bindings, call_formula, named_call, symbol_of
-from trajopt.simulator.formulas import beside
-from trajopt.simulator.limited_step import limited_matrix, limited_torque
+from trajopt.simulator.formulas import beside, by_inputs
+from trajopt.simulator.limited_step import limited_by_unknowns, limited_matrix, limited_torque
 from trajopt.simulator.model import SimulatorModel
 from trajopt.simulator.modes import Variant
 from trajopt.simulator.programs import stepping_of
@@ -210,8 +211,16 @@ class ActionModelSimulator(ActionModelCostedAbstract):
         """Adds the call that computes expressions, which may depend on forces and accelerations."""
         assert point.u is not None
         results = {name: ca.sparsify(value) for name, value in results.items()}
-        inputs: Bindings = [(instant.x, point.x), (instant.u, point.u), (self.layout, point.parameters)]
-        solved: list[tuple[SX, SX]] = []
+        solved, inputs = self._solved(instant, v)
+        if solved:
+            values = ca.substitute(list(results.values()), *map(list, zip(*solved)))
+            results = dict(zip(results, map(SX, values)))
+        inputs = [(instant.x, point.x), (instant.u, point.u), (self.layout, point.parameters), *inputs]
+        return named_call(program, type(self).__name__, inputs, results)
+
+    def _solved(self, instant: Instant, v: StepValues) -> tuple[list[tuple[SX, SX]], Bindings]:
+        """Symbols of forces and of the acceleration with their expressions, and the arrays that these read."""
+        solved, inputs = list[tuple[SX, SX]](), Bindings()
         if instant.forces:
             output = SX.sym("told", v.force.size)
             solved.append((SX(ca.vertcat(*instant.forces.values())), output / self._force_time))
@@ -221,29 +230,54 @@ class ActionModelSimulator(ActionModelCostedAbstract):
             acceleration = (after - instant.x)[self.state.nq :] / self.simulator.dt
             solved.append((instant.solved_motion, acceleration))
             inputs.append((after, v.result))
-        if solved:
-            values = ca.substitute(list(results.values()), *map(list, zip(*solved)))
-            results = dict(zip(results, map(SX, values)))
-        return named_call(program, type(self).__name__, inputs, results)
+        return solved, inputs
 
     # Derivatives
 
     def running_expansion(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
+        return self._expanded(program, point, self._step, lift)[0]
+
+    def expansion_by(
+        self, program: Program, point: Point, unknowns: SX, *, lift: int | None = None
+    ) -> tuple[Expansion, dict[str, Array] | None]:
+        if point.u is None:
+            return super().expansion_by(program, point, unknowns, lift=lift)
+        self.check_lift(lift)
+        step = stepping_of(self.simulator.freed(unknowns))
+        assert step is not None
+        return self._expanded(program, point, step, lift)
+
+    def _expanded(
+        self, program: Program, point: Point, step: StepAbstract, lift: int | None
+    ) -> tuple[Expansion, dict[str, Array]]:
+        """Adds the steps of an expansion, and of its derivatives "F", "g" and "C" by the unknowns of a step."""
+        unknowns = step.model.unknowns
         inputs, instant = self._inputs(program, point), self.instant()
-        if isinstance(self._step, SymplecticStep):
-            by = self._step.velocity_derivatives(program, inputs)
+        if isinstance(step, SymplecticStep):
+            by = step.velocity_derivatives(program, inputs)
         else:
-            d = self._step.derivatives(program, inputs)
+            d = step.derivatives(program, inputs)
             by = velocity_rows(program, d)
-        r = self._call(program, point, instant, by.values, self._cost_results(instant))
-        B = self._motors(program, point)
-        parts = [*by.parts[:2], program.matmul(by.parts[2], B)]
-        self._add_chain(program, instant, point, by, parts, B, r)
-        if isinstance(self._step, SymplecticStep):
-            derivatives = self._lifted(program, point, by, parts, lift)
+        results = self._cost_results(instant)
+        for name, value in (("by g", results["cost"]), ("by C", results.get("rows"))):
+            if unknowns.numel() and value is not None:
+                results[name] = jacobian(value, unknowns)
+        r = self._call(program, point, instant, by.values, results)
+        motors = [self._motors(program, point)]
+        if unknowns.numel():
+            motors.append(limited_by_unknowns(program, step.model, *self._requested(program, point)))
+        parts = by_inputs(program, by.parts, motors)
+        self._add_chain(program, instant, point, unknowns, by, parts, motors, r)
+        if isinstance(step, SymplecticStep):
+            derivatives = self._lifted(program, point, by, parts[:3], lift)
+            if unknowns.numel():
+                derivatives["by F"] = step.by_unknowns(program, inputs, by.velocity, parts[3])
         else:
-            derivatives = {"F": beside(program, d.Dqdq, program.matmul(d.Dtau, B))}
-        return Expansion.of(r | {"xnext": by.values.result}, **derivatives)
+            columns = by_inputs(program, [d.Dqdq, d.Dtau], motors)
+            derivatives = {"F": beside(program, *columns[:2]), **dict(zip(["by F"], columns[2:]))}
+        named = {name[3:]: array for name, array in (r | derivatives).items() if name.startswith("by ")}
+        own = {name: array for name, array in derivatives.items() if name in ("F", "lift")}
+        return Expansion.of(r | {"xnext": by.values.result}, **own), named
 
     def _cost_results(self, instant: Instant) -> dict[str, SX]:
         """Costs and rows with derivatives by (x, u) and by forces and accelerations, as if both were independent."""
@@ -268,22 +302,25 @@ class ActionModelSimulator(ActionModelCostedAbstract):
         program: Program,
         instant: Instant,
         point: Point,
+        unknowns: SX,
         by: VelocityDerivatives,
         parts: Sequence[Array],
-        B: Array,
+        motors: Sequence[Array],
         r: dict[str, Array],
     ) -> None:
-        """Applies the chain rule over forces and accelerations to g, H and C."""
+        """Applies the chain rule over forces and accelerations to g, H and C, and to derivatives by the unknowns."""
         if "felt" not in r:
             return
-        force = by.force_parts() if instant.forces else []
-        force = [*force[:2], *(program.matmul(array, B) for array in force[2:])]
+        force = by_inputs(program, by.force_parts(), motors) if instant.forces else []
         symbols = [symbol_of(program, a) for a in (*force, *parts)]
         nv, nu, dt = self.state.nv, self.nu, self.simulator.dt
-        blocks = [ca.horzcat(*symbols[:-3]) / self._force_time] if force else []
+        forces, motions = symbols[: len(force)], symbols[len(force) :]
+        blocks = [ca.horzcat(*forces[:3]) / self._force_time] if force else []
+        own = [each / self._force_time for each in forces[3:]]
         if instant.solved_motion.numel():
             still = ca.horzcat(SX(nv, nv), SX.eye(nv), SX(nv, nu))
-            blocks.insert(0, (ca.horzcat(*symbols[-3:]) - still) / dt)
+            blocks.insert(0, (ca.horzcat(*motions[:3]) - still) / dt)
+            own = [*(each / dt for each in motions[3:]), *own]
         inputs: Bindings = [*zip(symbols, (*force, *parts)), (self.layout, point.parameters)]
         Z = named_call(program, "solved", inputs, {"Z": SX(ca.vertcat(*blocks))})["Z"]
         felt = Groups(tuple((i, i + 1) for i in range(Z.shape[0])), r["felt"]) if Z.shape[0] <= 64 else None
@@ -291,6 +328,14 @@ class ActionModelSimulator(ActionModelCostedAbstract):
             add_cost_of_solution(program, r, Z, felt)
         if "Rz" in r:
             program.accumulate(r["C"], r["Rz"], Z, inner=felt)
+        if own:
+            solved, more = self._solved(instant, by.values)
+            direct = ca.substitute(instant.solved, *(ca.vertcat(*each) for each in zip(*solved)))
+            results = {"Z": SX(ca.vertcat(*own)) + jacobian(direct, unknowns)}
+            Z = named_call(program, "solved by unknowns", [*inputs, (instant.x, point.x), *more], results)["Z"]
+            for name, by_z in (("by g", "Lz"), ("by C", "Rz")):
+                if by_z in r:
+                    r[name] = program.matmul(r[by_z], Z, transpose_a=by_z == "Lz", initial=r[name])
 
     def _lifted(
         self, program: Program, point: Point, by: VelocityDerivatives, parts: list[Array], lift: int | None
@@ -304,7 +349,7 @@ class ActionModelSimulator(ActionModelCostedAbstract):
         inputs: Bindings = [(x, point.x), (v, by.velocity), *zip(symbols, parts), (self.layout, point.parameters)]
         if lift is None:
             Fq = second @ Fv + ca.horzcat(first, SX(nv, nv + self.nu))
-            return {"F": named_call(program, "F", inputs, {"F": SX(ca.vertcat(Fq, Fv))})["F"]}
+            return named_call(program, "F", inputs, {"F": SX(ca.vertcat(Fq, Fv))})
         blocks = {"J0": first[:lift, :lift], "J1": second[:lift, :lift], "Fv": Fv}
         return {"lift": Lift(**named_call(program, "lift", inputs, {"dt": self.simulator.dt, **blocks}))}
 

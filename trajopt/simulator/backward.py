@@ -7,6 +7,7 @@ from dataclasses import replace
 import casadi as ca
 from casadi import SX
 
+from trajopt.kernels.derivatives import jacobian
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.parts import call_formula, named_call
@@ -74,7 +75,8 @@ class InverseBackwardStep(BackwardStep):
         mass = -self._robot.crba() / self.model.dt
         by_q = self._robot.rnea_derivatives(-self._gap / self.model.dt)[0]
         more = SX(self.model.nv, 2 * self.model.nv)
-        results = {"result": self._torque(), "mass": mass, "by_q": ca.horzcat(by_q, more)}
+        own = jacobian(self._torque(), self.model.unknowns)
+        results = {"result": self._torque(), "mass": mass, "by_q": ca.horzcat(by_q, own, more)}
         r = self._call(program, d.values.result, inputs, sparse(results))
         Dqdq = program.matmul(r["mass"], d.Dqdq, initial=r["by_q"])
         return replace(
@@ -113,7 +115,7 @@ class BackwardImpulseStep(StepAbstract):
         f = self._dynamics.free.derivatives(program, q, after, inputs.torque, inputs.parameters)
         d, values = self._solve(program, inputs, f.value)
         by = self._dynamics.node.derivative(program, d).velocity
-        arrays = [after, before, f.by_q, f.by_v, f.by_input]
+        arrays = [after, before, f.by_q, f.by_v, f.by_input, *([f.value] * (self.model.unknowns.numel() > 0))]
         by_q, by_v, by_input, *turned = self._formula(program, inputs, "start", self._start_derivatives, *arrays)
         program.accumulate(by["by_q"], by["by_before"], by_q)
         by_after = _minus_identity(program, program.matmul(by["by_before"], by_v))
@@ -132,11 +134,12 @@ class BackwardImpulseStep(StepAbstract):
         dt, world = self.model.dt, self.model.world_axes
         return [ca.densify(world.turn(before, dt * after) + dt * (a + world.drift(after)))]
 
-    def _start_derivatives(self, after: SX, before: SX, by_q: SX, by_v: SX, by_input: SX) -> list[SX]:
-        """Derivatives of `_start` by q₊, v₊ and τ from those of a, and by v if free joints turn it."""
+    def _start_derivatives(self, after: SX, before: SX, by_q: SX, by_v: SX, by_input: SX, *a: SX) -> list[SX]:
+        """Derivatives of `_start` by (q₊, θ), v₊ and τ from those of a, and by v if free joints turn it."""
         dt, world = self.model.dt, self.model.world_axes
         by_before, by_d = world.turn_derivatives(before, dt * after)
-        results = [dt * by_q, dt * (by_v + world.drift_derivative(after) + by_d), dt * by_input]
+        moved = (self.model.by_time(each + world.drift(after) + ca.mtimes(by_d, after)) for each in a)
+        results = [sum(moved, dt * by_q), dt * (by_v + world.drift_derivative(after) + by_d), dt * by_input]
         return [*results, by_before] if world.free else results
 
 

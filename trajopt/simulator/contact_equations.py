@@ -89,29 +89,38 @@ class ContactEquations:
         mass = robot.crba()
         dq, dv = dq + ca.mtimes(mass, shift_q), dv + ca.mtimes(mass, shift_v)
         for frame, wrench in wrenches.items():
-            dq = dq - ca.mtimes(robot.frame_jacobian(frame, pin.ReferenceFrame.LOCAL).T, self.by_q(wrench))
+            dq = dq - ca.mtimes(robot.frame_jacobian(frame, pin.ReferenceFrame.LOCAL).T, self._by_tangent(wrench))
         for touch, p in zip(self._touches, self._barrier.of_impulses(self.impulse / self._duration)):
             if touch.within_joints:
-                dq = dq - self.by_q(ca.densify(touch.jacobian.T @ p))
+                dq = dq - self._by_tangent(ca.densify(touch.jacobian.T @ p))
         return dq, dv
 
     def law_results(self, velocity: SX) -> dict[str, SX]:
-        """∂(J v) at a fixed velocity v, ∂(scaled values of the laws), and √μ ∂C w, all by q."""
+        """√μ ∂(J v / √μ) at a fixed velocity v, ∂(scaled values of the laws), and ∂(√μ C) w, all by (q, θ)."""
         by_law = self.by_q(self.scaled_law)
         push = jacobian(self.impulses, self._barrier.law)
         push = ca.substitute(push, self._barrier.law, self.scaled_law)
-        return {
+        results = {
             "velocity_by_q": self.by_q(ca.mtimes(self.jacobian, velocity)),
             "law_by_q": by_law,
             "push_by_q": ca.mtimes(push, by_law),
         }
+        if self._model.unknowns.numel():
+            root, still = self.by_q(self._root), ca.substitute(self.impulses, self._barrier.law, self.scaled_law)
+            results["velocity_by_q"] -= ca.mtimes(ca.mtimes(self.jacobian, velocity) / self._root, root)
+            results["push_by_q"] += ca.mtimes(still / self._root, root)
+        return results
 
     def force_derivatives(self) -> tuple[SX, SX]:
         """Derivatives of the reported forces by p, and by q at fixed p."""
         return jacobian(self.forces, self.impulse), self.by_q(self.forces)
 
     def by_q(self, expression: SX) -> SX:
-        """Returns the derivative (n, nv) of an expression (n,) by q, in the tangent space of the configuration."""
+        """Returns the derivative (n, nv + k) of an expression (n,) by the tangent of q and by the unknowns."""
+        return SX(ca.horzcat(self._by_tangent(expression), jacobian(expression, self._model.unknowns)))
+
+    def _by_tangent(self, expression: SX) -> SX:
+        """Derivative (n, nv) by q, in the tangent space of the configuration."""
         return SX(ca.sparsify(ca.mtimes(jacobian(expression, self._q), self._model.basis(self._q))))
 
 

@@ -88,11 +88,11 @@ class DissipatedDerivatives:
         follower: F (D, R).
         factors: Factors of A.
         X: A⁻¹ Z (R, nv).
-        N: As above (R, nv).
-        residual: -R by q, c and v₀, and √μ ∂C w.
+        N: As above (R, nv + k).
+        residual: -R by (q, θ), c and v₀, and ∂(√μ C) w.
         coupled: H⁻¹, A, Z, N and v̂, for joint stops; empty without stops.
-        velocity: Derivatives of v̂, (nv, nv) each: "by_q" (the tangent of q), "by_torque", "by_before" (v₀) and
-            "by_velocity" (c), or "by_both" if c is v₀. Impulses have none by c and τ.
+        velocity: Derivatives of v̂, (nv, nv) each: "by_torque", "by_before" (v₀) and "by_velocity" (c), or "by_both" if
+            c is v₀; and "by_q" (nv, nv + k), by the tangent of q and the unknowns. Impulses have none by c and τ.
     """
 
     dissipated: Dissipated
@@ -249,7 +249,7 @@ class DissipationNode:
         symbols = [symbol_of(program, array) for array in changes]
         turn, turning = self._contacts.force_derivatives()
         results = {
-            name: turn @ change + (turning if name == "by_q" else SX(*turning.shape))
+            name: turn @ change + (turning if name == "by_q" else SX(*change.shape))
             for name, change in zip(names, symbols)
         }
         inputs = [(self._contacts.impulse, d.impulse), *zip(symbols, changes)]
@@ -261,7 +261,8 @@ class DissipationNode:
         drift = (world.drift(self._velocity), world.drift_derivative(self._velocity)) if self._turns else None
         dq, dv = self._contacts.balance_derivatives((self._after - self._turned_before()) / dt, drift)
         laws = self._contacts.law_results(self._after)
-        results = {"by_q": -dt * dq + ca.mtimes(self._contacts.jacobian.T, laws["push_by_q"]), **laws}
+        dq = ca.horzcat(dt * dq, self._balance_by_unknowns())
+        results = {"by_q": -dq + ca.mtimes(self._contacts.jacobian.T, laws["push_by_q"]), **laws}
         if self._explicit:
             return results | {"by_both": mass - dt * dv}
         if self._impulses:
@@ -269,6 +270,15 @@ class DissipationNode:
         by_before, by_d = world.turn_derivatives(self._before, dt * self._velocity)
         by_velocity = ca.mtimes(mass, dt * by_d) - dt * dv
         return results | {"by_before": ca.mtimes(mass, by_before), "by_velocity": by_velocity}
+
+    def _balance_by_unknowns(self) -> SX:
+        """Derivative (nv, k) of H (v̂ - v₀) + dt (C - τ) - Jᵀ p by the unknowns, at fixed v̂ and p."""
+        a = (self._after - self._turned_before()) / self._duration
+        if self._turns:
+            a -= self._model.world_axes.drift(self._velocity)
+        torque = self._robot.rnea(a) - (0 if self._impulses else self._torque)
+        push = ca.mtimes(self._contacts.jacobian.T, self._contacts.impulse)
+        return jacobian(self._duration * torque - push, self._model.unknowns)
 
     def _turned_before(self) -> SX:
         """v₀ in the axes of q (nv,)."""

@@ -10,6 +10,7 @@ from casadi import SX
 
 from trajopt.actions.integrated.runge_kutta import RungeKutta, is_curved
 from trajopt.actions.integrated.tableau import Tableau
+from trajopt.kernels.derivatives import jacobian
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.parts import call_formula
@@ -65,13 +66,15 @@ class SymplecticImpulseStep(SymplecticStep):
         d, by, f = self._dynamics.derivatives(program, q, v, inputs.torque, inputs.parameters)
         values, after = self._values(program, inputs, q, v, d, f.value)
 
-        def parts(v: SX, by_q: SX, by_v: SX, by_torque: SX, start_by_q: SX, start_by_v: SX) -> list[SX]:
+        def parts(v: SX, by_q: SX, by_v: SX, by_torque: SX, start_by_q: SX, start_by_v: SX, *a: SX) -> list[SX]:
             first, second = (start_by_q, start_by_v) if self._projected else (0, SX.eye(self.model.nv))
             dt, drift = self.model.dt, self.model.world_axes.drift_derivative(v)
             by_q, by_v = by_q + ca.mtimes(drift, start_by_q), by_v + ca.mtimes(drift, start_by_v)
+            first = sum((self.model.by_time(each + self.model.world_axes.drift(v)) for each in a), first)
             return [dt * by_q + first, dt * by_v + second, dt * by_torque]
 
         arrays = [d.velocity, f.by_q, f.by_v, f.by_input, by.velocity["by_q"], by.velocity["by_before"]]
+        arrays += [f.value] * (self.model.unknowns.numel() > 0)
         return VelocityDerivatives(
             values=values,
             velocity=after,
@@ -131,7 +134,7 @@ class ExplicitImpulseStep(StepAbstract):
         return StepValues(result=result, force=d.force, velocity=d.velocity)
 
     def _rows(self, q: SX, v: SX, velocity: SX, a: SX, *by: SX) -> list[SX]:
-        """Derivatives of (q₊, v₊) by (q, v) and by τ, from those of a and of v̂."""
+        """Derivatives of (q₊, v₊) by (q, θ, v) and by τ, from those of a and of v̂."""
         by_q, by_v, by_torque, velocity_by_q, velocity_by_v = by
         nv, dt, world = self.model.nv, self.model.dt, self.model.world_axes
         step, drift = dt * velocity, world.drift_derivative(velocity)
@@ -141,6 +144,8 @@ class ExplicitImpulseStep(StepAbstract):
         along = dt * (ca.mtimes(turn, drift) + turn_by_d)  # v₊ by v̂, beside a
         after_by_q = dt * ca.mtimes(turn, by_q) + ca.mtimes(along, velocity_by_q)
         after_by_v = turn + dt * ca.mtimes(turn, by_v) + ca.mtimes(along, velocity_by_v)
+        first = ca.horzcat(first, SX(nv, self.model.unknowns.numel())) + self.model.by_time(second @ velocity / dt)
+        after_by_q += self.model.by_time(turn @ (a + world.drift(velocity)) + turn_by_d @ velocity)
         above = ca.horzcat(first + ca.mtimes(second, velocity_by_q), ca.mtimes(second, velocity_by_v))
         below = ca.horzcat(after_by_q, after_by_v)
         return [ca.vertcat(above, below), ca.vertcat(SX(nv, nv), dt * ca.mtimes(turn, by_torque))]
@@ -164,7 +169,12 @@ class RungeKuttaImpulseStep(StepAbstract):
         super().__init__(model)
         self._dynamics = ImpulseDynamics(model)
         self._method = RungeKutta(
-            _TABLEAUS[model.mode], model.state, model.dt, curved=is_curved(model.state), inputs=model.nv
+            _TABLEAUS[model.mode],
+            model.state,
+            model.dt,
+            curved=is_curved(model.state),
+            inputs=model.nv + model.unknowns.numel(),
+            by_time=ca.horzcat(SX(1, model.nv), jacobian(model.dt, model.unknowns)) if model.unknowns.numel() else None,
         )
         self._projected = self.tells_forces = model.variant is Variant.PROJECTED
         self._source = model.variant is Variant.SOURCE
@@ -179,19 +189,22 @@ class RungeKuttaImpulseStep(StepAbstract):
         n, nv = 2 * self.model.nv, self.model.nv
 
         def rate(_: int, y: Array, Z: Array) -> tuple[Array, Array]:
-            k, by_y, by_torque = self._rate_derivatives(program, y, inputs)
-            (padded,) = call_formula(program, "padded", lambda by: [ca.horzcat(SX(n, n), by)], by_torque)
+            k, by_y, by_input = self._rate_derivatives(program, y, inputs)
+            (padded,) = call_formula(program, "padded", lambda by: [ca.horzcat(SX(n, n), by)], by_input)
             return k, program.matmul(by_y, Z, initial=padded)
+
+        def columns(F: SX) -> list[SX]:
+            return [ca.horzcat(F[:, :nv], F[:, n + nv :], F[:, nv:n]), F[:, n : n + nv], F[:, nv:n]]
 
         result, F, *_ = self._method.step(program.call, x, dt, rate, derivatives=True)
         values = StepValues(result=result, force=d.force, velocity=d.velocity)
-        Dqdq, Dtau, by_velocity = call_formula(program, "columns", lambda F: [F[:, :n], F[:, n:], F[:, nv:n]], F)
+        Dqdq, Dtau, by_velocity = call_formula(program, "columns", columns, F)
         if not self._projected:
             return StepDerivatives(values=values, Dqdq=Dqdq, Dtau=Dtau)
         by = self._dynamics.node.derivative(program, d)
         moved = [program.matmul(by_velocity, by.velocity[name]) for name in ("by_q", "by_before")]
         (through,) = call_formula(
-            program, "through", lambda F, by_q, by_v: [ca.horzcat(F[:, :nv] + by_q, by_v)], Dqdq, *moved
+            program, "through", lambda F, by_q, by_v: [ca.horzcat(F[:, :-nv] + by_q, by_v)], Dqdq, *moved
         )
         parts = functools.partial(self._dynamics.force_parts, program, by)
         return StepDerivatives(values=values, Dqdq=through, Dtau=Dtau, force_parts=parts)
@@ -212,7 +225,7 @@ class RungeKuttaImpulseStep(StepAbstract):
         return below(program, d.velocity if self._source else v, a)
 
     def _rate_derivatives(self, program: Program, y: Array, inputs: Inputs) -> tuple[Array, Array, Array]:
-        """Adds the steps that compute the rate of a state, and its derivatives by the state and by τ."""
+        """Adds the steps that compute the rate of a state, and its derivatives by the state and by (τ, θ)."""
         q, v = self._parts(program, replace(inputs, qdq=y))
         velocity, moved = v, list[Array]()
         if self._projected:
@@ -221,5 +234,12 @@ class RungeKuttaImpulseStep(StepAbstract):
             d, by, f = self._dynamics.derivatives(program, q, v, inputs.torque, inputs.parameters)
             if self._source:
                 velocity, moved = d.velocity, [by.velocity["by_q"], by.velocity["by_before"]]
-        by_y, by_torque = rate_rows(program, [f.by_q, f.by_v, f.by_input], moved)
-        return below(program, velocity, f.value), by_y, by_torque
+        by_y, by_input = rate_rows(program, [f.by_q, f.by_v, f.by_input], moved)
+        if self.model.unknowns.numel():
+            by_y, by_input = call_formula(program, "unknowns", self._behind, by_y, by_input)
+        return below(program, velocity, f.value), by_y, by_input
+
+    def _behind(self, by_y: SX, by_torque: SX) -> list[SX]:
+        """Derivatives by (q, v) and (τ, θ), from those by (q, θ, v) and τ."""
+        nv = self.model.nv
+        return [ca.horzcat(by_y[:, :nv], by_y[:, -nv:]), ca.horzcat(by_torque, by_y[:, nv:-nv])]

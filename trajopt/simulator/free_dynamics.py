@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import casadi as ca
 from casadi import SX
 
+from trajopt.kernels.derivatives import jacobian
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.parts import named_call
@@ -20,7 +22,7 @@ class FreeDerivatives:
 
     Attributes:
         value: v̇, or τ (nv,).
-        by_q: Derivative by the tangent of q (nv, nv).
+        by_q: Derivative by the tangent of q, of v̇ also by the unknowns (nv, nv + k).
         by_v: Derivative by v (nv, nv).
         by_input: Derivative by the input: H⁻¹ for an acceleration, H for a torque (nv, nv).
     """
@@ -55,8 +57,15 @@ class FreeDynamics:
             by_input = self._robot.crba()
         else:
             by_q, by_v, by_input = self._robot.forward_dynamics_derivatives(self._u)
+            by_q = ca.horzcat(by_q, *([self._by_unknowns()] * (self._model.unknowns.numel() > 0)))
         results = {"value": self._value(), "by_q": by_q, "by_v": by_v, "by_input": by_input}
         return FreeDerivatives(**self._call(program, (q, v, u, parameters), results))
+
+    def _by_unknowns(self) -> SX:
+        """Derivative (nv, k) of v̇ by the unknowns."""
+        a = SX.sym("a", self._model.nv)
+        slope = jacobian(self._robot.rnea(a), self._model.unknowns)
+        return self._robot.solve_mass_matrix(-ca.substitute(slope, a, self._value()))
 
     def _value(self) -> SX:
         return self._robot.rnea(self._u) if self._inverse else self._robot.forward_dynamics(self._u)

@@ -36,13 +36,15 @@ class ImplicitEulerStep(SymplecticStep):
 
     Args:
         equation: Step of a backward mode, which computes r.
+        repeated: The same without unknowns, for the iteration; by default it is `equation`.
     """
 
     turns = False
 
-    def __init__(self, equation: StepAbstract) -> None:
+    def __init__(self, equation: StepAbstract, repeated: StepAbstract | None = None) -> None:
         super().__init__(equation.model)
         self._equation, self.tells_forces = equation, equation.tells_forces
+        self._repeated = equation if repeated is None else repeated
 
     @property
     def given_size(self) -> int:
@@ -54,7 +56,7 @@ class ImplicitEulerStep(SymplecticStep):
 
     def new_velocity(self, program: Program, inputs: Inputs) -> VelocityDerivatives:
         v, d, M, rest = self._linearised(program, inputs, derivatives=True)
-        change, *parts = _columns(program, add_quotient(program, M, rest), self.model.nv)
+        change, *parts = self._columns(program, add_quotient(program, M, rest))
         values = self._after(program, inputs, v, d, change)
         return VelocityDerivatives(
             values=values,
@@ -86,17 +88,30 @@ class ImplicitEulerStep(SymplecticStep):
     ) -> tuple[StepDerivatives, Array, Array]:
         q, before = self._parts(program, inputs)
         x = below(program, self._moved(program, inputs, q, v), before)
-        d = self._equation.derivatives(program, replace(inputs, qdq=x, following=None))
+        d = (self._equation if derivatives else self._repeated).derivatives(
+            program, replace(inputs, qdq=x, following=None)
+        )
 
         def linear(at: SX, velocity: SX, r: SX, D: SX, *by_torque: SX) -> list[SX]:
             J0, J1 = self.lift(at, velocity)
-            by_q, by_after, by_before = ca.horzsplit(D, self.model.nv)
-            rest = ca.horzcat(r, ca.mtimes(by_q, J0), by_before, *by_torque) if derivatives else r
-            return [ca.sparsify(by_after + ca.mtimes(by_q, J1)), ca.sparsify(-rest)]
+            by_q, by_after, by_before = self._split(D)
+            rest = ca.horzcat(r, self._by_start(by_q, J0, J1, velocity), by_before, *by_torque) if derivatives else r
+            return [ca.sparsify(by_after + ca.mtimes(by_q[:, : self.model.nv], J1)), ca.sparsify(-rest)]
 
         arrays = [q, v, d.values.result, d.Dqdq, *([d.Dtau] if derivatives else [])]
         M, rest = self._formula(program, inputs, "linear", linear, *arrays)
         return d, M, rest
+
+    def _split(self, D: SX) -> list[SX]:
+        """Derivatives by (q₊, θ), v₊ and v from those by all of them."""
+        nv = self.model.nv
+        return [D[:, : -2 * nv], D[:, -2 * nv : -nv], D[:, -nv:]]
+
+    def _by_start(self, by_q: SX, J0: SX, J1: SX, velocity: SX) -> SX:
+        """Derivative by (q, θ) at fixed v₊, from that by (q₊, θ); q₊ changes with dt, too."""
+        nv = self.model.nv
+        moved = self.model.by_time(ca.mtimes(J1, velocity) / self.model.dt)
+        return ca.horzcat(ca.mtimes(by_q[:, :nv], J0), by_q[:, nv:]) + ca.mtimes(by_q[:, :nv], moved)
 
     def _root(self, program: Program, inputs: Inputs) -> Array:
         """Adds the iteration that computes v₊, except for the last step."""
@@ -120,15 +135,15 @@ class ImplicitEulerStep(SymplecticStep):
 
         def felt(at: SX, velocity: SX, by_q: SX, by_after: SX, by_before: SX, by_torque: SX, *changes: SX) -> list[SX]:
             J0, J1 = self.lift(at, velocity)
-            follow = by_after + ca.mtimes(by_q, J1)
-            direct = (ca.mtimes(by_q, J0), by_before, by_torque)
+            follow = by_after + ca.mtimes(by_q[:, : self.model.nv], J1)
+            direct = (self._by_start(by_q, J0, J1, velocity), by_before, by_torque)
             return [own + ca.mtimes(follow, change) for own, change in zip(direct, changes)]
 
         q, _ = self._parts(program, inputs)
         return list(self._formula(program, inputs, "felt", felt, q, v, *d.force_parts(), *parts))
 
-
-def _columns(program: Program, a: Array, nv: int) -> tuple[Array, ...]:
-    """Adds the call that splits off the first column, and then each nv columns."""
-    ends = [0, 1, *range(1 + nv, a.shape[1] + 1, nv)]
-    return call_formula(program, "columns", lambda x: [x[:, i:j] for i, j in itertools.pairwise(ends)], a)
+    def _columns(self, program: Program, a: Array) -> tuple[Array, ...]:
+        """Adds the call that splits off the first column, and then those of (q, θ), v and τ."""
+        nv, size = self.model.nv, a.shape[1]
+        ends = [0, 1, size - 2 * nv, size - nv, size]
+        return call_formula(program, "columns", lambda x: [x[:, i:j] for i, j in itertools.pairwise(ends)], a)

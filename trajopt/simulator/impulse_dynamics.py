@@ -42,7 +42,7 @@ class ImpulseDynamics:
     def derivatives(
         self, program: Program, q: Array, v: Array, u: Array, parameters: Array
     ) -> tuple[Dissipated, DissipatedDerivatives, FreeDerivatives]:
-        """Adds the steps that compute v̂ with its derivatives, and v̇ or τ with its derivatives by q, v and u."""
+        """Adds the steps that compute v̂ with its derivatives, and v̇ or τ with its derivatives by (q, θ), v and u."""
         d = self.impulse(program, q, v, parameters)
         f = self.free.derivatives(program, q, d.velocity, u, parameters)
         by = self.node.derivative(program, d)

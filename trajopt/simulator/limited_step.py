@@ -8,6 +8,7 @@ from dataclasses import replace
 import casadi as ca
 from casadi import SX
 
+from trajopt.kernels.derivatives import jacobian
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.parts import call_formula
@@ -41,14 +42,28 @@ class LimitedStep(StepAbstract):
 
 def limited_torque(program: Program, model: SimulatorModel, torque: Array, parameters: Array) -> Array:
     """Adds the call that clips torques (nv,) to the model's limits; without limits it returns the same array."""
-    limit = model.torque_limits
-    if limit is None:
+    if model.torque_limits is None:
         return torque
 
     def limited(tau: SX) -> list[SX]:
-        return [ca.fmax(-limit, ca.fmin(limit, tau))]
+        return [_clipped(model, tau)]
 
     return call_formula(program, "limited", limited, torque, reads=[(model.layout.symbols, parameters)])[0]
+
+
+def limited_by_unknowns(program: Program, model: SimulatorModel, torque: Array, parameters: Array) -> Array:
+    """Adds the call that computes the derivative (nv, k) of clipped torques by the model's unknowns."""
+
+    def by_unknowns(tau: SX) -> list[SX]:
+        return [jacobian(_clipped(model, tau), model.unknowns)]
+
+    return call_formula(program, "limited_by", by_unknowns, torque, reads=[(model.layout.symbols, parameters)])[0]
+
+
+def _clipped(model: SimulatorModel, torque: SX) -> SX:
+    """Torques (nv,) within ± the model's limits."""
+    limit = model.torque_limits
+    return torque if limit is None else ca.fmax(-limit, ca.fmin(limit, torque))
 
 
 def limited_matrix(

@@ -17,6 +17,7 @@ from trajopt.checks import check_positive
 from trajopt.dynamics.friction import SmoothFriction
 from trajopt.dynamics.robot_expressions import RobotExpressions
 from trajopt.errors import DuplicateNameError, InvalidArgumentError
+from trajopt.kernels.derivatives import jacobian
 from trajopt.model.base import Model
 from trajopt.model.parameters import Parameter, ParameterLayout, positive
 from trajopt.robots import Robot
@@ -86,6 +87,7 @@ class SimulatorModel(Model):
         dt: float = 1e-3,
     ) -> None:
         super().__init__()
+        self._unknowns = SX(0, 1)
         self.state = StateMultibody(robot)
         self.nq, self.nv = self.state.nq, self.state.nv
         self.contacts = (*contacts, *distance_limits(robot))
@@ -179,6 +181,21 @@ class SimulatorModel(Model):
             model.gravity = pin.Motion.Zero()
         parameters = self.state.robot.parameters
         return RobotExpressions(model, q, v, friction=friction, parameters=parameters, with_derivatives=True)
+
+    @property
+    def unknowns(self) -> SX:
+        """Symbols (k,) of unknown run-time parameters θ, see `freed`; none by default."""
+        return self._unknowns
+
+    def freed(self, unknowns: SX) -> SimulatorModel:
+        """Returns the same model with unknowns θ (k,): derivatives by q in its steps become those by (q, θ)."""
+        model = object.__new__(type(self))
+        vars(model).update(vars(self), _unknowns=unknowns)
+        return model
+
+    def by_time(self, rate: SX) -> SX:
+        """Derivative (n, nv + k) by (q, θ) of a quantity that changes by `rate` (n,) with dt."""
+        return ca.horzcat(SX(rate.numel(), self.nv), ca.mtimes(rate, jacobian(self.dt, self.unknowns)))
 
     def touches(self, robot: RobotExpressions) -> list[Touch]:
         """Returns Jacobian, law, wrenches and force of each contact at the configuration of `robot`, as expressions."""

@@ -50,7 +50,7 @@ def stepping_of(model: SimulatorModel) -> StepAbstract | None:
     """Step from (q, v) to (q₊, v₊) in a model's mode; None if it has none."""
     step = step_of(model)
     if model.mode in ROOTS:
-        return ImplicitEulerStep(step)
+        return ImplicitEulerStep(step, step_of(model.freed(SX(0, 1))) if model.unknowns.numel() else None)
     return step if step.steps_state else None
 
 

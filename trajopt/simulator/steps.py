@@ -54,7 +54,8 @@ class StepDerivatives:
 
     Attributes:
         values: Values of the step.
-        Dqdq: Derivative of the result with respect to the input `qdq` (q, v, and accelerations if the mode has them).
+        Dqdq: Derivative of the result with respect to the input `qdq` (q, v, and accelerations if the mode has them);
+            the columns of the model's unknowns stand behind those of q.
         Dtau: Derivative of the result with respect to τ. It is zero in inverse modes.
         force_parts: Function that adds the steps for the derivatives of the reported forces, with respect to each part
             of `qdq` and to τ. It returns an empty list if the mode has none.
@@ -73,7 +74,7 @@ class VelocityDerivatives:
     Attributes:
         values: Values of the step.
         velocity: v₊ (nv,), in the axes of q or of q₊, see `SymplecticStep.turns`.
-        parts: Derivatives of v₊ with respect to q, v and τ, (nv, nv) each.
+        parts: Derivatives of v₊ with respect to (q, θ) (nv, nv + k), v and τ (nv, nv).
         force_parts: Function that adds the steps for the derivatives of the reported forces.
     """
 
@@ -145,7 +146,7 @@ def velocity_rows(program: Program, d: StepDerivatives) -> VelocityDerivatives:
     nv = d.Dtau.shape[1]
 
     def rows(x: SX, F: SX, G: SX) -> list[SX]:
-        return [x[x.numel() - nv :], F[nv:, :nv], F[nv:, nv:], G[nv:, :]]
+        return [x[x.numel() - nv :], F[nv:, :-nv], F[nv:, -nv:], G[nv:, :]]
 
     velocity, *parts = call_formula(program, "rows", rows, d.values.result, d.Dqdq, d.Dtau)
     return VelocityDerivatives(values=d.values, velocity=velocity, parts=parts, force_parts=d.force_parts)
@@ -193,6 +194,17 @@ class SymplecticStep(StepAbstract):
         Dqdq, Dtau = self._formula(program, inputs, "assemble", assembled, q, d.velocity, *d.parts)
         return StepDerivatives(values=d.values, Dqdq=Dqdq, Dtau=Dtau)
 
+    def by_unknowns(self, program: Program, inputs: Inputs, velocity: Array, own: Array) -> Array:
+        """Adds the call that computes the derivative (2 nv, k) of the state by the unknowns, from v₊ and its own."""
+
+        def stacked(q: SX, v: SX, own: SX) -> list[SX]:
+            second = self.lift(q, v)[1]
+            moved = self.model.by_time(ca.mtimes(second, v) / self.model.dt)[:, self.model.nv :]
+            return [ca.vertcat(second @ own + moved, own)]
+
+        q, _ = self._parts(program, inputs)
+        return self._formula(program, inputs, "by_unknowns", stacked, q, velocity, own)[0]
+
     def _moved(self, program: Program, inputs: Inputs, q: Array, velocity: Array) -> Array:
         """Adds the call that computes (q ⊕ dt v₊, v₊) from the new velocity; see `turns`."""
         world, dt = self.model.world_axes, self.model.dt
@@ -211,4 +223,5 @@ class SymplecticStep(StepAbstract):
         """v₊ in the axes of q₊, and its derivatives, from w in the axes of q and the derivatives of w."""
         world, dt = self.model.world_axes, self.model.dt
         by_w, by_d = world.turn_derivatives(w, dt * w)
-        return [world.turn(w, dt * w), *(ca.mtimes(by_w + dt * by_d, part) for part in parts)]
+        by_q, *others = (ca.mtimes(by_w + dt * by_d, part) for part in parts)
+        return [world.turn(w, dt * w), by_q + self.model.by_time(ca.mtimes(by_d, w)), *others]

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import casadi as ca
 from casadi import SX
 
+from trajopt.kernels.derivatives import jacobian
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.parts import call_formula, named_call, symbol_of
@@ -36,8 +37,9 @@ class Stopped:
         free: v_free + H⁻¹ Sᵀ p_s (nv,).
         point: (w, s, z, y) of the stops.
         law: Scaled values of their laws.
-        slopes: Derivatives of these, with gaps as velocities, each by its own coordinate.
-        push_by_q: √μ ∂C w (ns,), each by its own coordinate.
+        slopes: √μ times the derivatives of these divided by √μ, with gaps as velocities, each by its own coordinate and
+            by the unknowns (., 1 + k).
+        push_by_q: ∂(√μ C) w (ns, 1 + k), each by its own coordinate and by the unknowns.
     """
 
     near: Array
@@ -67,9 +69,12 @@ class StopEquations:
         self._root = ca.sqrt(weight)
         values = [stop.values(q, duration, strength) for stop in model.stops]
         scale = duration / self._root
-        slopes = [ca.jacobian(v, q[stop.place]) * scale for stop, v in zip(model.stops, values)]
+        self._unknown_count, whole = model.unknowns.numel(), ca.vertcat(*values)
+        self._pushes = jacobian(whole * duration, model.unknowns)
+        own = [ca.jacobian(v, q[stop.place]) * scale for stop, v in zip(model.stops, values)]
+        slopes = ca.horzcat(ca.vertcat(*own), self._root * jacobian(whole * scale / self._root, model.unknowns))
         scaled = [law.scaled(v, scale, self._root) for law, v in zip(self._laws, values)]
-        self._law, self._slopes = SX(ca.vertcat(*scaled)), SX(ca.densify(ca.vertcat(*slopes)))
+        self._law, self._slopes = SX(ca.vertcat(*scaled)), SX(ca.densify(slopes))
         self._size = sum(law.rank for law in self._contacts)
 
     # Values
@@ -87,6 +92,7 @@ class StopEquations:
                 the laws, and "tolerance" the relative step at which the iteration ends (1,).
         """
         results = {"near": self._near, "law": self._law, "slopes": self._slopes, "unit": self._root}
+        results |= {"pushes": self._pushes} if self._unknown_count else {}
         r = named_call(program, "stops", bindings, results)
         (far,) = call_formula(program, "far", lambda near: [ca.if_else(near == 0, 1, 0)], r["near"])
         problem = [c[name] for name in ("inertia", "approach", "law")]
@@ -98,8 +104,13 @@ class StopEquations:
         *stops, moved = call_formula(program, "start", lambda free: [*own, free], c["free"])
         constants = [c["mass_inverse"], c["free"], c["spread"], *problem, r["law"], c["tolerance"], r["unit"]]
         program.iterate(self._whole(constants), [*point, *stops, moved], constants, limit=1, where=r["near"])
-        arrays = [stops[0], r["slopes"], r["unit"]]
-        (push,) = call_formula(program, "push", lambda w, slopes, unit: [unit * self._turned(slopes, w)], *arrays)
+
+        def pushed(w: SX, slopes: SX, unit: SX, *pushes: SX) -> list[SX]:
+            own = unit * self._turned(slopes[:, 0], w)
+            return [ca.horzcat(own, *(self._turned(column, w) for each in pushes for column in ca.horzsplit(each)))]
+
+        arrays = [stops[0], r["slopes"], r["unit"], *([r["pushes"]] if self._unknown_count else [])]
+        (push,) = call_formula(program, "push", pushed, *arrays)
         stopped = Stopped(
             near=r["near"], free=moved, point=tuple(stops), law=r["law"], slopes=r["slopes"], push_by_q=push
         )
@@ -139,13 +150,10 @@ class StopEquations:
     # Derivatives
 
     def push(self, program: Program, by_q: Array, d: Stopped) -> Array:
-        """Adds the call that adds the stops' Sᵀ √μ ∂C w to a derivative (nv, nv) with respect to q."""
+        """Adds the call that adds the stops' Sᵀ ∂(√μ C) w to a derivative (nv, nv + k) with respect to (q, θ)."""
 
         def pushed(whole: SX, push: SX) -> list[SX]:
-            diagonal = SX(self._nv, self._nv)
-            for i, row in enumerate(self._rows):
-                diagonal[row, row] = push[i]
-            return [whole + diagonal]
+            return [whole + self._spread(push, self._rows, self._nv)]
 
         return call_formula(program, "pushed", pushed, by_q, d.push_by_q)[0]
 
@@ -158,16 +166,14 @@ class StopEquations:
             inputs: H⁻¹, A_c, Z_c, N_c and v̂.
             state: K and X of the contacts.
         """
-        (more,) = call_formula(program, "none", lambda: [ca.densify(SX(self._nv, self._nv))])
+        (more,) = call_formula(program, "none", lambda: [ca.densify(SX(self._nv, self._nv + self._unknown_count))])
         body, arrays, (A, Z, _, n) = self._coupled(inputs, [*state, more], d)
         X = body.solve(body.factor(A), Z)
         K = body.matmul(X, Z, transpose_a=True, subtract=True, initial=arrays[0])
 
         def split(x: SX, by_own: SX) -> list[SX]:
-            less = SX(self._nv, self._nv)
-            for i, row in enumerate(self._rows):
-                less[:, row] = -x[self._size + i, :].T * by_own[i]
-            return [x[: self._size, :], ca.densify(less), SX(0)]
+            own = self._spread(by_own, range(len(self._rows)), len(self._rows))
+            return [x[: self._size, :], ca.densify(-x[self._size :, :].T @ own), SX(0)]
 
         body.output(K, *call_formula(body, "split", split, X, n))
         program.iterate(body, [*state, more], [*inputs, *d.point, d.law, d.slopes], limit=1, where=d.near)
@@ -192,18 +198,18 @@ class StopEquations:
         inverse, A, Z, N, velocity, *point, law, slopes = symbols
         b = Barrier(self._laws)
         followed, by_own = [], []
-        parts = zip(self._laws, b.followers(b.weights), b.of_laws(slopes), self._rows)
-        for each, follower, slope, row in parts:
+        columns = zip(*(b.of_laws(column) for column in ca.horzsplit(slopes)))
+        parts = zip(self._laws, b.followers(b.weights), columns, self._rows)
+        for each, follower, changes, row in parts:
             followed.append(follower.F)
-            by_own.append(follower.pull(each.columns(slope).T * velocity[row] + each.gap(slope)))
+            pulled = [follower.pull(each.columns(c).T * velocity[row] + each.gap(c)) for c in changes]
+            by_own.append(ca.horzcat(*pulled))
         F, n = (
             SX(x) for x in ca.substitute([ca.vertcat(*followed), ca.vertcat(*by_own)], [*b.point, b.law], [*point, law])
         )
         across = (Z[:, self._rows] @ ca.diag(F)).T
         corner = SX.eye(len(self._rows)) + ca.diag(F) @ inverse[self._rows, self._rows] @ ca.diag(F)
-        own = SX(len(self._rows), self._nv)
-        for i, row in enumerate(self._rows):
-            own[i, row] = n[i]
+        own = self._spread(n, range(len(self._rows)), len(self._rows))
         above = SX(self._size, len(self._rows))
         results = [
             ca.vertcat(ca.horzcat(A, above), ca.horzcat(across, ca.tril(corner))),
@@ -213,3 +219,10 @@ class StopEquations:
         ]
         arrays_out = body.call(ca.Function("coupled", symbols, [ca.densify(e) for e in results]), *arrays)
         return body, arrays, arrays_out
+
+    def _spread(self, by: SX, rows: Sequence[int], size: int) -> SX:
+        """Derivatives (size, nv + k) by (q, θ), from those of each stop (ns, 1 + k) by its own coordinate and by θ."""
+        whole = SX(size, self._nv + self._unknown_count)
+        for i, (place, row) in enumerate(zip(rows, self._rows)):
+            whole[place, row], whole[place, self._nv :] = by[i, 0], by[i, 1:]
+        return whole

@@ -7,6 +7,7 @@ from dataclasses import replace
 from trajopt.solvers.riccati.recursion.box import BOX, BOXED, NOT_CONVEX, box_text
 from trajopt.solvers.riccati.recursion.box import OPTIONS as BOX_OPTIONS
 from trajopt.solvers.riccati.recursion.cells import ZERO, each
+from trajopt.solvers.riccati.recursion.constant import add_start
 from trajopt.solvers.riccati.recursion.dense import Matrix, add_rows
 from trajopt.solvers.riccati.recursion.elimination import Elimination
 from trajopt.solvers.riccati.recursion.frame import Frame
@@ -112,6 +113,9 @@ class _Backward:
         model: FirstOrder | SecondOrder = (FirstOrder if s.nb is None else SecondOrder)(self.x, s, knot, self.scratch)
         work = Elimination(self.x, s, self.scratch, frame.of_knot("U", t), frame.of_knot("inverse", t))
         model.controls()
+        if s.starts:
+            with self.b.when(self.b.op(f"icmp eq i64 {t}, 0")):
+                add_start(self.x, s, knot, self.scratch)
         self._complete(t, remaining)
         boxed = self._box(t) if s.boxed else None
         work.eliminate()

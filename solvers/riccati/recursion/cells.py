@@ -128,7 +128,7 @@ class Cells:
         return behind if count <= 0 else self.select([i < count for i in range(self.width)], value, behind)
 
     def gather(self, places: Sequence[tuple[str, int] | None]) -> str:
-        """Returns a cell of the doubles at these lanes of other cells; anything where the place is None."""
+        """Returns a cell of the doubles at these lanes of other cells; 0 where the place is None."""
         cells = list(dict.fromkeys(place[0] for place in places if place))
         found = ZERO
         for cell in cells:

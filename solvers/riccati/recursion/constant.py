@@ -5,6 +5,8 @@ With the blocks V, W = Vθx and S = Vθθ of the next value function, and its gr
     Y = W + Eᵀ V,  (Qθx, Qθu) = (Hθx, Hθu) + Y F,  Qθθ = Hθθ + S + Y E + (W E)ᵀ,  qθ = gθ + vθ + Eᵀ v
 
 So θ adds a few rows to the products with F, as the gradient does. Memory has Eᵀ.
+
+At the first knot of a program that chooses θ, θ⁺ = θ + u for the first controls u, and E = 0.
 """
 
 from __future__ import annotations
@@ -79,6 +81,30 @@ class ConstantStates:
         Y = b.at(self._Y.base, (j, self._Y.row))
         products = times(x, s.constant, s.nx, self._E, Y, (self._W, E))
         return [x.op("fadd", cell, x.load(b.at(W, s.nx + first))) for first, cell in products]
+
+
+def add_start(x: Cells, s: Sizes, knot: Knot, scratch: dict[str, str]) -> None:
+    """Writes the code that adds the terms of θ⁺ = θ + u to (Quu | Qux) and Qu, with W F in the rows of M."""
+    b, R, M, row_V = x.b, scratch["R"], m_rows(s, scratch), s.row_V
+    with each(b, 0, s.constant) as j:
+        place = b.at(scratch["q"], (j, 1), s.n)
+        b.store(b.op(f"fadd double {b.load(place)}, {b.load(b.at(knot.v, (j, 1), s.nx))}"), place)
+        W, S = b.at(M.base, (j, M.row), s.h * M.row), b.at(knot.V, (j, row_V), s.nx * (row_V + 1))
+        row = b.at(R, (j, s.pitch))
+        for first, size, source in ((0, s.constant, S), (s.left, s.nx, W), (s.left + s.nx, s.constant, S)):
+            _add(x, b.at(row, first), b.at(source, 0), size)
+        _add(x, row, b.at(W, s.nx), s.m)
+        with each(b, 0, s.m) as i:
+            place = b.at(R, (i, s.pitch), (j, 1))
+            b.store(b.op(f"fadd double {b.load(place)}, {b.load(b.at(W, (i, 1), s.nx))}"), place)
+
+
+def _add(x: Cells, target: str, source: str, count: int) -> None:
+    """Writes the code that adds `count` doubles to others."""
+    b = x.b
+    with each(b, 0, count) as i:
+        place = b.at(target, (i, 1))
+        b.store(b.op(f"fadd double {b.load(place)}, {b.load(b.at(source, (i, 1)))}"), place)
 
 
 def spread(x: Cells, s: Sizes, c: int, of_xu: Sequence[str], of_theta: Sequence[str]) -> str:

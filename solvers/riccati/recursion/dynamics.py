@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trajopt.solvers.riccati.recursion.cells import ZERO
+from trajopt.solvers.riccati.recursion.cells import ZERO, each
 from trajopt.solvers.riccati.recursion.constant import spread
 from trajopt.solvers.riccati.recursion.dense import Matrix, add_rows, times
 from trajopt.solvers.riccati.recursion.frame import Frame
@@ -21,7 +21,21 @@ def add_transposed(frame: Frame, t: str, remaining: str, v: str, start: Sequence
         x.op("fadd", cell, x.load_masked(b.at(v, s.nx + first), s.constant - first))
         for first, cell in times(x, s.constant, s.nx, E, v)
     ]
-    return [x.op("fadd", cell, spread(x, s, c * s.width, moved, own)) for c, cell in enumerate(start)]
+    sums = [x.op("fadd", cell, spread(x, s, c * s.width, moved, own)) for c, cell in enumerate(start)]
+    return _add_start(frame, t, v, sums) if s.starts else sums
+
+
+def _add_start(frame: Frame, t: str, v: str, sums: Sequence[str]) -> list[str]:
+    """The sums with vθ at the controls of the first knot that are added to θ."""
+    x, b, s = frame.x, frame.b, frame.sizes
+    own = x.load_row(b.at(v, s.nx), s.constant)
+    first = x.splat(b.op(f"select i1 {b.op(f'icmp eq i64 {t}, 0')}, double 1.0, double 0.0"))
+    added = list(sums)
+    for c in range(s.n // s.width, len(added)):
+        lanes = [c * s.width + i - s.n for i in range(s.width)]
+        places = [(own[j // s.width], j % s.width) if 0 <= j < s.constant else None for j in lanes]
+        added[c] = x.add_product(first, x.gather(places), added[c])
+    return added
 
 
 def _add_transposed(frame: Frame, t: str, remaining: str, v: str, start: Sequence[str]) -> list[str]:
@@ -63,6 +77,10 @@ def apply(frame: Frame, t: str, remaining: str) -> None:
         start = [x.load(b.at(w, c)) for c in range(0, s.nx, s.width)]
         x.store_row(add_rows(x, start, Matrix(theta, 1), E, s.constant), w, s.nx)
         frame.copy(b.at(w, s.nx), theta, s.constant)
+    if s.starts:
+        with b.when(b.op(f"icmp eq i64 {t}, 0")), each(b, 0, s.constant) as j:
+            moved = b.at(w, (j, 1), s.nx)
+            b.store(b.op(f"fadd double {b.load(moved)}, {b.load(b.at(z, (j, 1), s.n))}"), moved)
 
 
 def _positions(frame: Frame, t: str, remaining: str, nb: int) -> None:

@@ -21,6 +21,7 @@ class Sizes:
         weighted: Number of weighted rows, which add CᵀDC to the Hessian and Cᵀh to the gradient; None without any.
         boxed: Whether controls have limits, see `box`.
         constant: Number of states behind the others that never change, see `constant`.
+        starts: Whether the first `constant` controls of the first knot are added to these states.
     """
 
     n: int
@@ -34,6 +35,7 @@ class Sizes:
     weighted: int | None = None
     boxed: bool = False
     constant: int = 0
+    starts: bool = False
 
     @property
     def s(self) -> int:

@@ -53,6 +53,7 @@ class RungeKutta:
         size: Size of the result of a stage, ndx or ndx / 2; ndx by default.
         inputs: Number of inputs, besides x, of the derivatives [-].
         control: Derivative of a stage's control by the inputs, as a function of its time c; then it is part of Z.
+        by_time: Derivative of dt by the inputs (1, inputs); None for zeros.
     """
 
     def __init__(
@@ -65,7 +66,9 @@ class RungeKutta:
         size: int | None = None,
         inputs: int = 0,
         control: Callable[[float | SX], SX] | None = None,
+        by_time: SX | None = None,
     ) -> None:
+        self._by_time = by_time
         self.tableau, self._state, self._dt, self._curved, self._control = tableau, state, dt, curved, control
         self._n, self._s, self._size = state.ndx, state.ndx + inputs, state.ndx if size is None else size
         self._x = SX.sym("x", state.nx)
@@ -160,6 +163,8 @@ class RungeKutta:
         if not derivatives:
             return [self._x, *ys, *fs], [moved]
         change = scale * sum((w * self._rate_sensitivity(Z, D) for w, Z, D in zip(weights, Zs, Ds)), SX(0))
+        if self._by_time is not None:
+            change += jacobian(step, self._dt) @ ca.horzcat(SX(1, n), self._by_time)
         first, second = self._state.sx_jintegrate(self._x, step)
         by = second @ change + ca.horzcat(first, SX(n, self._s - n))
         return [self._x, *ys, *Zs, *fs, *Ds], [moved, by]
