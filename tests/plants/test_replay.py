@@ -60,7 +60,6 @@ def test_gaits_within_limits_stay_up_in_mujoco(name: str, kind: str) -> None:
 @pytest.mark.parametrize(
     ("name", "robot", "options", "gains_suffice"),
     [
-        ("quadruped-trot", "a1", {}, True),
         ("quadruped-jump", "a1", {"jump_length": (0.4, 0.0, 0.0)}, True),
         ("biped-walk", "small-biped", {}, False),
     ],
