@@ -21,7 +21,6 @@ from trajopt.errors import TrajoptError
 from trajopt.kernels import (
     KernelCall,
     ParallelCalls,
-    Program,
     blocks_of,
     compilations,
     compile_together,
@@ -83,25 +82,6 @@ def test_both_tiers_and_casadi_have_the_same_bits(seed: int, width: int) -> None
         codes.append(compiled.address)
         assert_same_bits(run_kernel(compiled, points()), expected)
     assert codes[0] != codes[1]
-
-
-@pytest.mark.usefixtures("no_cache")
-def test_loops_are_quick_code_with_the_same_bits_where_nothing_is_optimised(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Products of matrices and what calls them; the Riccati recursion is optimised all the same."""
-    generate, levels = compiler.codegen.machine_code, list[int]()
-    monkeypatch.setattr(compiler.codegen, "machine_code", lambda *a: levels.append(a[1]) or generate(*a))  # type: ignore[func-returns-value]
-    inputs = [np.random.default_rng(0).normal(size=(40, size)) for size in (35, 42)]
-    found = []
-    for choice, level in (("off", QUICK), ("on", OPTIMISED)):
-        monkeypatch.setenv("TRAJOPT_OPTIMISE", choice)
-        program = Program("product")
-        program.output(program.matmul(program.input(5, 7), program.input(7, 6)))
-        levels.clear()
-        found.append(run_kernel(Kernel(program, 8), inputs))
-        assert len(levels) >= 2
-        assert set(levels) == {level}
-        forget()
-    assert_same_bits(*found)
 
 
 @pytest.mark.usefixtures("no_cache")

@@ -85,43 +85,26 @@ def has_wide_registers() -> bool:
     return "+avx512f" in host()[1].split(",")
 
 
-def optimises() -> bool:
-    """False with TRAJOPT_OPTIMISE=off: code is quick code then, unless optimised code is in the disk cache."""
-    return os.environ.get("TRAJOPT_OPTIMISE", "on") != "off"
+def object_key(*about: str) -> str:
+    """Key of a module's machine code in the disk cache, see `object_code`."""
+    return cache.key("module", *about, target_description())
 
 
-def loop_level() -> int:
-    """Level at which generated loops, such as products of matrices, are compiled.
-
-    Quick code of them costs a solve no measurable time; that of the Riccati recursion, which is therefore always
-    optimised, twice the time of a whole solve.
-    """
-    return OPTIMISED if optimises() else QUICK
-
-
-def object_key(*about: str, level: int = OPTIMISED) -> str:
-    """Key of a module's machine code at a level in the disk cache, see `object_code`."""
-    return cache.key("module", *about, f"level {level}", target_description())
-
-
-def object_code(write: Callable[[], str], *about: str, level: int | None = None, background: bool = False) -> bytes:
+def object_code(write: Callable[[], str], *about: str, background: bool = False) -> bytes:
     """Machine code of a module, loaded from the cache or written and compiled now.
 
     Args:
         write: Function that writes the LLVM module.
         about: Everything on which its text depends, besides the source of this room and the processor.
-        level: OPTIMISED or QUICK; by default `loop_level()`.
         background: Whether no caller waits for it.
     """
-    level = loop_level() if level is None else level
-    image = cache.load(object_key(*about))
-    if image is None and level == QUICK:
-        image = cache.load(object_key(*about, level=QUICK))
+    key = object_key(*about)
+    image = cache.load(key)
     if image is None:
         label = about[0].removeprefix("trajopt_")
         with notice.Working("compiling", [label]):
-            image = machine_code(write(), level, label=label, background=background)
-        cache.store(object_key(*about, level=level), image, cache_label(level, label))
+            image = machine_code(write(), label=label, background=background)
+        cache.store(key, image, cache_label(OPTIMISED, label))
     return image
 
 

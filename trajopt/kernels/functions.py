@@ -8,7 +8,7 @@ import json
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from trajopt import cache
 from trajopt.kernels import compiler, emission, notice, workers
@@ -77,7 +77,7 @@ class Routine:
 
     symbol: str
     write: Callable[[], str]
-    level: int = field(default_factory=compiler.loop_level)
+    level: int = compiler.OPTIMISED
 
     @property
     def label(self) -> str:
@@ -87,7 +87,7 @@ class Routine:
     @property
     def key(self) -> str:
         """Key of the routine's entry in the disk cache."""
-        return cache.key("routine", self.symbol, f"level {self.level}", compiler.target_description())
+        return cache.key("routine", self.symbol, compiler.target_description())
 
     @property
     def tables(self) -> dict[int, Table]:

@@ -81,7 +81,7 @@ def compile_together(kernels: Iterable[Kernel], *, optimised: bool = False) -> N
         kernels: The kernels.
         optimised: Whether to wait for optimised code, unless TRAJOPT_OPTIMISE=off.
     """
-    optimised &= compiler.optimises()
+    optimised &= _optimises()
     with Heard():
         waiting = [each for each in kernels if each.tier == "none" or (optimised and each.tier == "quick")]
         levels = [OPTIMISED if optimised else each.first_level() for each in waiting]
@@ -101,7 +101,7 @@ def wait_until_optimised() -> None:
     Cached kernels of problems that no longer exist are not optimised. After the call nothing is compiled in the
     background. With TRAJOPT_OPTIMISE=off it returns at once.
     """
-    if compiler.optimises():
+    if _optimises():
         compile_together([each for each in list(_living) if each.tier == "quick" and each.calls], optimised=True)
         _background.end()
 
@@ -122,6 +122,10 @@ def _check(program: Program, width: int) -> None:
         raise InvalidArgumentError(f"width: expected 1, 2, 4 or 8 lanes, got {width!r}")
     if not program.outputs:
         raise InvalidArgumentError(f"program {program.name!r} has no outputs; declare them with Program.output")
+
+
+def _optimises() -> bool:
+    return os.environ.get("TRAJOPT_OPTIMISE", "on") != "off"
 
 
 @dataclass(frozen=True)
@@ -215,7 +219,7 @@ class Kernel:
 
     def optimise(self) -> None:
         """Starts compiling the optimised tier in the background, unless it exists or is already queued."""
-        if self.tier == "quick" and not self._queued and compiler.optimises() and not _background.held:
+        if self.tier == "quick" and not self._queued and _optimises() and not _background.held:
             self._queued = True
             _background.add(self)
 

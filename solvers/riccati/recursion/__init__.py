@@ -114,7 +114,6 @@ def _library(sizes: Sizes, write: Callable[[Sizes], str], *names: str) -> compil
 
     def load() -> compiler.Library:
         about = (names[0], source.digest(Path(__file__).parent).hex(), repr(sizes))
-        image = compiler.object_code(lambda: write(sizes), *about, level=compiler.OPTIMISED)
-        return compiler.link([image], names, {})
+        return compiler.link([compiler.object_code(lambda: write(sizes), *about)], names, {})
 
     return _loaded.get((sizes, names[0]), load)
