@@ -29,26 +29,10 @@ from trajopt.shooting import programs
 Reals = npt.NDArray[np.float64]
 STEP = np.finfo(float).eps ** (1 / 3)
 SAME = (  # code of smaller models in this list, with more of it
-    *(
-        "euler-solo12",
-        "euler-world-solo12",
-        "euler-talos_arm-friction",
-        "euler-inverse-talos_arm",
-        "euler-planar-3r",
-        "euler-diff-drive-rates",
-    ),
-    *("rk4-talos_arm", "rk4-talos_arm-friction", "rk4-planar-3r", "rk4-cart-pole", "rk4-double-pendulum"),
-    *("rk4-inverse-talos_arm", "rk4-inverse-drone", "rk4-inverse-planar-3r", "rk4-diff-drive-rates"),
-    *(
-        "euler-talos_arm",
-        "euler-drone",
-        "rk4-planar-2r",
-        "rk4-inverse-cart-pole",
-        "euler-contact-hopper",
-        "impulse-arm",
-    ),
-    *("impulse-hopper", "euler-contact-constrained-forces", "euler-unicycle-speeds", "rk4-unicycle-speeds"),
-    "rk4-single-rigid-body",
+    *("euler-solo12", "euler-world-solo12", "euler-talos_arm-friction", "euler-inverse-talos_arm", "euler-planar-3r"),
+    *("euler-diff-drive-rates", "rk4-talos_arm", "rk4-cart-pole", "euler-talos_arm", "euler-drone", "rk4-planar-2r"),
+    *("rk4-inverse-cart-pole", "euler-contact-hopper", "impulse-arm", "impulse-hopper"),
+    *("euler-contact-constrained-forces", "euler-unicycle-speeds"),
 )
 
 

@@ -62,8 +62,8 @@ def touching(robot: trajopt.Robot, xs: Reals) -> list[str]:
     return sorted(names - first)
 
 
-def measure(name: str, robot: str) -> Figures:
-    """Solves a gait without and with `collisions`."""
+def measure(name: str, robot: str, *, timed: bool = True) -> Figures:
+    """Solves a gait without and with `collisions`, twice if it is timed, since the first solve compiles."""
     case = problems.load(name, robot, limits=True)
     legged, walker, schedule = legged_robot(robot), trajopt.load_robot(robot), case.problem.schedule
     options = GaitOptions(mu=0.7)
@@ -74,7 +74,8 @@ def measure(name: str, robot: str) -> Figures:
     parts = []
     for problem in (case.problem, models.problem(schedule, q0, posture=q0)):
         solver, guess = SolverSQP(problem, case.options), gait_guess(problem, schedule)
-        solver.solve(*guess)
+        if timed:
+            solver.solve(*guess)
         start = time.process_time()
         solution = solver.solve(*guess)
         seconds = time.process_time() - start

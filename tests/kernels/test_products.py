@@ -54,7 +54,7 @@ def assert_evaluator_agrees(program: Program, inputs: list[Reals], outputs: list
         assert_evaluator_agrees_at(program, inputs, outputs, t)
 
 
-SIZES = [(5, 4, 7), (1, 1, 1), (6, 3, 6), (3, 0, 2), (1, 5, 1), (4, 7, 1), (7, 2, 3)]
+SIZES = [(1, 1, 1), (6, 3, 6), (3, 0, 2), (1, 5, 1), (4, 7, 1), (7, 2, 3)]
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)

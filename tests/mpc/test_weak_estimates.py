@@ -24,7 +24,7 @@ class Mass(trajopt.DifferentialActionModelSymbolic):
 
 
 @pytest.mark.parametrize("push", [0.0, 0.3])
-@pytest.mark.parametrize("deviation", [0.1, 0.2, 0.25, 0.4])
+@pytest.mark.parametrize("deviation", [0.1, 0.25])
 def test_a_force_is_learned_whatever_first_deviation_it_has(push: float, deviation: float) -> None:
     """It stayed at .46 N for 20 s, where there was none, after noise had moved it in the first .2 s."""
     state = trajopt.StateVector(2, names=["q", "v"], units=["m", "m/s"])

@@ -369,11 +369,10 @@ def test_cones_hold_by_pinocchio() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("degrees", [0.0, 180.0])
-def test_quadruped_survives_an_impulse_of_its_weight_times_a_quarter_second(degrees: float) -> None:
-    """40 N s make the robot 2.5 m/s faster; before it reacted, it fell at 28 N s."""
+def test_quadruped_survives_an_impulse_of_its_weight_times_a_quarter_second() -> None:
+    """40 N s from behind make it 2.5 m/s faster; it fell at 28 N s. `tests.plants.impulses` has all sides."""
     case = case_of("quadruped-trot-mpc", commands=impulses.COMMANDS, pushes=())
-    assert impulses.survives(case, np.radians(degrees), 40.0)
+    assert impulses.survives(case, 0.0, 40.0)
 
 
 def test_controllers_own_contacts_trot_too() -> None:

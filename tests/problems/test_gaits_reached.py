@@ -20,7 +20,7 @@ from trajopt.solvers import FDDPOptions, SolverFDDP
 
 Reals = npt.NDArray[np.float64]
 SHARE, LANDING, DEPTH, MU = 0.05, 1e-3, 5e-4, 0.7  # [-], [m], [m], [-]
-QUADRUPEDS, BIPEDS = ("anymal", "solo12", "small-quadruped"), ("talos_legs", "small-biped")
+QUADRUPEDS, BIPEDS = ("anymal", "small-quadruped"), ("talos_legs", "small-biped")
 READY = [
     *((f"quadruped-{gait}", robot) for gait in ("walk", "trot", "pace", "bound", "jump") for robot in QUADRUPEDS),
     *((f"biped-{gait}", robot) for gait in ("walk", "jump") for robot in BIPEDS),

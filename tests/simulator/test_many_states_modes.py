@@ -1,6 +1,6 @@
 """Random states of three robots in the modes other than FORWARD_RK1F, whose 10,000 are in `test_many_states`.
 
-300 of these states for each mode, variant and robot: every result is finite and keeps the mode's energy bound;
+150 of these states for each mode, variant and robot: every result is finite and keeps the mode's energy bound;
 derivatives are right on a random tenth.
 """
 
@@ -22,7 +22,7 @@ from tests.simulator.twin import STEPS as STEPPING
 from tests.simulator.twin_mechanisms import Robot
 
 Reals = npt.NDArray[np.float64]
-COUNT = 300
+COUNT = 150
 OTHERS = [(mode, options) for mode, options in WAYS if mode != "FORWARD_RK1F"]
 NAMES = ["-".join([mode, *options.values()]) for mode, options in OTHERS]
 

@@ -93,12 +93,12 @@ def test_bits_of_matrices_do_not_depend_on_the_number_of_registers(
     shape: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = []
-    for count in (4, 16, 32):  # blocks of (2, 1), (4, 3) and (8, 3) cells, or higher and narrower ones
+    for count in (16, 32):  # blocks of (4, 3) and (8, 3) cells, or higher and narrower ones
         monkeypatch.setattr(recursion, "registers", lambda count=count: (4, count))
         riccati = Riccati(random_program(**shape))
         assert riccati.factor(0.1).failure is None
         found.append([a.tobytes() for a in (riccati.Vxx, riccati.K, riccati.Ky)])
-    assert found[0] == found[1] == found[2]
+    assert found[0] == found[1]
 
 
 @shapes

@@ -445,6 +445,13 @@ def rk4_with(kind: Callable[[int], Any], differential: Any) -> trajopt.Integrate
     return trajopt.IntegratedActionModelRK4(differential, dt=0.05, control=kind(differential.nu))
 
 
+BY_RK4 = (
+    *("planar-2r", "cart-pole", "ball", "drone", "talos_arm", "variable", "pendulum", "van-der-pol", "attitude"),
+    *("network", "constrained-pendulum", "constrained-drone", "contact-hopper", "contact-none", "centroidal"),
+    *("contact-constrained-forces", "inverse-cart-pole", "inverse-hopper"),
+)
+"""Dynamics that RK4 integrates, too: each kind of state, of constraints and of contacts; it sees no more of them."""
+
 ACTIONS: dict[str, Callable[[], trajopt.ActionModelAbstract]] = {
     **{
         f"euler-{k}": lambda make=make: trajopt.IntegratedActionModelEuler(make(), dt=0.02)
@@ -457,6 +464,7 @@ ACTIONS: dict[str, Callable[[], trajopt.ActionModelAbstract]] = {
     **{
         f"rk4-{k}": lambda make=make: trajopt.IntegratedActionModelRK4(make(), dt=0.05)
         for k, make in DIFFERENTIALS.items()
+        if k in BY_RK4
     },
     **{
         f"rk-{method}-{k}": lambda method=method, k=k: trajopt.IntegratedActionModelRK(

@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 from trajopt.robots.collisions.collision_shapes import CollisionShapes
-from trajopt.robots.collisions.distances import body_distances
+from trajopt.robots.collisions.distances import pair_distances, world_axes
 from trajopt.robots.collisions.pairs import FEW, NEAR
 from trajopt.robots.collisions.samples import random_configurations
 from trajopt.robots.frame_index import frame_index
@@ -46,8 +46,9 @@ def without_coarse_pairs(model: pin.Model, geometry: pin.GeometryModel, shapes: 
     out: dict[str, list[tuple[int, int]]] = {"always": [], "coarse": []}
     few = MOST if len(model.referenceConfigurations) else FEW
     configurations = random_configurations(model, SAMPLES)
+    axes = world_axes(model, shapes.bodies, configurations)
     for links, own in pairs.items():
-        near = body_distances(model, shapes.bodies, own, configurations).min(axis=1) < NEAR
+        near = pair_distances(shapes.bodies, own, axes).min(axis=1) < NEAR
         if near.mean() <= few:
             continue
         distances = _distances(model, geometry, links, configurations[near])

@@ -24,9 +24,14 @@ def body_distances(
         pairs: Indices of two bodies each.
         configurations: Configurations (n, nq).
     """
-    points, radii = _in_world(model, bodies, configurations), np.array([body.radius for body in bodies])
+    return pair_distances(bodies, pairs, world_axes(model, bodies, configurations))
+
+
+def pair_distances(bodies: Sequence[Sphere | Capsule], pairs: Sequence[tuple[int, int]], axes: Reals) -> Reals:
+    """Signed distances (n, pairs) of pairs of bodies [m], from their axes in the world (n, bodies, 2, 3) [m]."""
+    radii = np.array([body.radius for body in bodies])
     first, second = np.array(pairs, dtype=int).reshape(-1, 2).T
-    return axis_distances(points[:, first], points[:, second]) - radii[first] - radii[second]
+    return axis_distances(axes[:, first], axes[:, second]) - radii[first] - radii[second]
 
 
 def axis_distances(first: Reals, second: Reals) -> Reals:
@@ -48,15 +53,19 @@ def axis_distances(first: Reals, second: Reals) -> Reals:
     return np.asarray(np.linalg.norm(r + s[..., None] * d1 - t[..., None] * d2, axis=-1))
 
 
-def _in_world(model: pin.Model, bodies: Sequence[Sphere | Capsule], configurations: Reals) -> Reals:
+def world_axes(model: pin.Model, bodies: Sequence[Sphere | Capsule], configurations: Reals) -> Reals:
     """Ends (n, bodies, 2, 3) of the axis of each body in the world, equal for a sphere [m]."""
-    data = model.createData()
-    frames = [None if body.frame is None else frame_index(model, body.frame) for body in bodies]
-    ends = [np.broadcast_to(body.points, (2, 3)) for body in bodies]
-    points = np.empty((len(configurations), len(bodies), 2, 3))
+    data, joints, ends = model.createData(), [], np.empty((len(bodies), 2, 3))
+    for out, body in zip(ends, bodies):
+        frame = None if body.frame is None else model.frames[frame_index(model, body.frame)]
+        place = pin.SE3.Identity() if frame is None else frame.placement
+        out[:] = body.points @ place.rotation.T + place.translation
+        joints.append(0 if frame is None else frame.parentJoint)
+    own, where = np.unique(np.array(joints, dtype=int), return_inverse=True)
+    places = np.empty((len(configurations), len(own), 4, 4))
     for row, q in enumerate(configurations):
-        pin.framesForwardKinematics(model, data, q)
-        for out, each, frame in zip(points[row], ends, frames):
-            place = pin.SE3.Identity() if frame is None else data.oMf[frame]
-            out[:] = each @ place.rotation.T + place.translation
-    return points
+        pin.forwardKinematics(model, data, q)
+        for out, joint in zip(places[row], own.tolist()):
+            out[:] = data.oMi[joint]
+    places = places[:, where]
+    return np.asarray(ends @ places[..., :3, :3].swapaxes(-1, -2) + places[..., None, :3, 3])

@@ -12,7 +12,7 @@ import pinocchio as pin
 
 from trajopt.errors import InvalidArgumentError
 from trajopt.robots.collisions.collision_shapes import CollisionShapes
-from trajopt.robots.collisions.distances import body_distances
+from trajopt.robots.collisions.distances import pair_distances, world_axes
 from trajopt.robots.collisions.samples import random_configurations
 from trajopt.robots.frame_index import frame_index
 from trajopt.robots.round_bodies import Capsule, Sphere
@@ -59,12 +59,12 @@ def with_pairs(
             touched.setdefault(links, []).append((i, j))
         else:
             left[OF_SRDF.get(disabled[links], "disabled")].append((i, j))
-    configurations = random_configurations(model, SAMPLES)
-    references = np.array([entry.data() for entry in model.referenceConfigurations])
+    axes = world_axes(model, bodies, random_configurations(model, SAMPLES))
+    references = world_axes(model, bodies, np.array([entry.data() for entry in model.referenceConfigurations]))
     for pairs in touched.values():
-        reason = _too_near(model, bodies, pairs, configurations, references)
+        reason = _too_near(bodies, pairs, axes, references)
         (left[reason] if reason else candidates).extend(pairs)
-    for reason, pairs in _judged(model, bodies, sorted(candidates), configurations, references).items():
+    for reason, pairs in _judged(bodies, sorted(candidates), axes, references).items():
         left[reason] = sorted([*left[reason], *pairs])
     out = {pair for pairs in left.values() for pair in pairs}
     left_out = {reason: tuple(each) for reason, each in left.items()}
@@ -72,25 +72,17 @@ def with_pairs(
 
 
 def _too_near(
-    model: pin.Model,
-    bodies: Sequence[Sphere | Capsule],
-    pairs: Sequence[tuple[int, int]],
-    configurations: Reals,
-    references: Reals,
+    bodies: Sequence[Sphere | Capsule], pairs: Sequence[tuple[int, int]], axes: Reals, references: Reals
 ) -> str:
     """Reason why shapes cannot measure the distance of two links, if an SRDF disables them; "" if they can."""
-    if (body_distances(model, bodies, pairs, configurations).min(axis=1) >= EXCESS).mean() <= FEW:
+    if (pair_distances(bodies, pairs, axes).min(axis=1) >= EXCESS).mean() <= FEW:
         return "always"
-    touch = len(references) and body_distances(model, bodies, pairs, references).min() < NEAR
+    touch = len(references) and pair_distances(bodies, pairs, references).min() < NEAR
     return "reference" if touch else ""
 
 
 def _judged(
-    model: pin.Model,
-    bodies: Sequence[Sphere | Capsule],
-    candidates: Sequence[tuple[int, int]],
-    configurations: Reals,
-    references: Reals,
+    bodies: Sequence[Sphere | Capsule], candidates: Sequence[tuple[int, int]], axes: Reals, references: Reals
 ) -> dict[str, list[tuple[int, int]]]:
     """Those candidates that always, in reference configurations, or never touch, by these reasons."""
     nearest, apart = np.full(len(candidates), np.inf), np.zeros(len(candidates))
@@ -98,13 +90,13 @@ def _judged(
         undecided = np.flatnonzero((nearest > REACH) | (apart <= FEW * SAMPLES))
         if not len(undecided):
             break
-        rows = configurations[first : first + BLOCK]
-        distances = body_distances(model, bodies, [candidates[k] for k in undecided.tolist()], rows)
+        rows = axes[first : first + BLOCK]
+        distances = pair_distances(bodies, [candidates[k] for k in undecided.tolist()], rows)
         nearest[undecided] = np.minimum(nearest[undecided], distances.min(axis=0))
         apart[undecided] += (distances >= 0.0).sum(axis=0)
     touching = np.zeros(len(candidates), dtype=bool)
     if len(references) and candidates:
-        touching = body_distances(model, bodies, candidates, references).min(axis=0) < NEAR
+        touching = pair_distances(bodies, candidates, references).min(axis=0) < NEAR
     always, never = apart <= FEW * SAMPLES, nearest > REACH
     reasons = {"always": always, "reference": touching & ~always, "never": never & ~touching & ~always}
     return {reason: list(itertools.compress(candidates, out)) for reason, out in reasons.items()}
