@@ -99,7 +99,7 @@ class PolicyRollouts:
         return descent.merit.value(cost, self._trials[0].c[0])
 
     def departure(self, descent: Descent, sizes: Reals) -> float:
-        """How far the states of the last rollout of the longest step left those of its program, as a part of the step.
+        """Mean distance of the states of the last longest rollout from those of its program, as a part of the step.
 
         `sizes` are those of the states (ndx,).
         """

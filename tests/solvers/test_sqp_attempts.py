@@ -12,6 +12,7 @@ import pytest
 from tests.support.constraints_that_hold import pendulum_problem
 from tests.support.hard_problems import (
     aside,
+    crane,
     double_integrator,
     hopper,
     load,
@@ -40,19 +41,25 @@ def worst(solution: Solution) -> float:
     return float(max(np.abs(solution.gaps()).max(), *violations))
 
 
-@pytest.mark.slow
-def test_a_trailer_in_a_bay_is_solved_by_the_second_method() -> None:
-    """Rollouts end at a stationary point of the violation; a solution is found, better than IPOPT's."""
+def test_a_trailer_in_a_bay_is_solved_along_lines() -> None:
+    """Its first rollout leaves the program; from the guess by rollouts it takes 146 iterations, IPOPT 173."""
     problem, guess = trailer()
     solution = SolverSQP(problem).solve(*guess)
     assert solution.status is SolverStatus.CONVERGED
-    assert methods(solution) == ["policy", "linear", "interior"]
-    attempts = {(record.attempt, record.method) for record in solution.history}
-    assert attempts == {(1, "policy"), (2, "linear"), (3, "interior")}
-    assert solution.iterations < 173  # IPOPT's
+    assert methods(solution) == ["linear"]
+    assert solution.iterations <= 40
     assert worst(solution) < 1e-7
     assert np.abs(solution.stationarity()).max() < 1e-6
-    assert solution.cost < 1.001 * SolverIpopt(problem).solve(*guess).cost
+    assert solution.cost < 1.02 * SolverIpopt(problem).solve(*guess).cost
+
+
+def test_a_crane_is_solved_by_interior_points() -> None:
+    problem, guess = crane()
+    solution = SolverSQP(problem).solve(*guess)
+    assert solution.converged
+    assert methods(solution) == ["linear", "interior"]
+    assert {(record.attempt, record.method) for record in solution.history} == {(1, "linear"), (2, "interior")}
+    assert worst(solution) < 1e-6
 
 
 @pytest.mark.parametrize("T", [30, 40, 60])
@@ -116,12 +123,12 @@ def test_a_flat_saddle_is_left_with_less_and_less_regularisation() -> None:
 
 def test_many_turns_of_methods_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "MOST_METHODS", 2)
-    problem, guess = trailer()
+    problem, guess = slot()
     solution = SolverSQP(problem).solve(*guess)
     (line,) = [line for line in solution.explain().splitlines() if line.startswith("  steps: ")]
-    taken = [record.method for record in solution.history]
+    taken, attempts = [record.method for record in solution.history], solution.history[-1].attempt
     assert line == (
-        f"  steps: 3 attempts, with {taken.count('policy')} rollouts, {taken.count('linear')} along lines, "
+        f"  steps: {attempts} attempts, with {taken.count('policy')} rollouts, {taken.count('linear')} along lines, "
         f"{taken.count('interior')} by interior points in all"
     )
 
@@ -308,6 +315,19 @@ def test_attempts_that_run_out_need_two_ends() -> None:
     assert attempts.end(dead_end(0.301)) is SolverStatus.INFEASIBLE
 
 
+def test_two_ends_of_many_attempts_are_no_verdict() -> None:
+    """A car that parks behind a circle: of 30 attempts three were dead ends, and IPOPT finds a way."""
+    attempts = Attempts([], number=30)
+    assert [attempts.end(dead_end(0.3)) for _ in range(ENDS)] == [SolverStatus.STALLED] * (ENDS - 1) + [
+        SolverStatus.INFEASIBLE
+    ]
+
+
+def test_an_attempt_that_came_closer_is_evidence_of_a_solution() -> None:
+    attempts = Attempts(["random"], best=dead_end(0.0, infeasibility=0.2))
+    assert [attempts.end(dead_end(0.3)) for _ in range(2 * ENDS)] == [None] * (2 * ENDS)
+
+
 def test_methods_are_saved(tmp_path: Path) -> None:
     problem, guess = trailer()
     solution = SolverSQP(problem, SQPOptions(max_iterations=60)).solve(*guess)
@@ -317,11 +337,12 @@ def test_methods_are_saved(tmp_path: Path) -> None:
 
 
 def test_without_a_solution_the_best_attempt_is_returned() -> None:
-    problem, guess = trailer()
-    solution = SolverSQP(problem, SQPOptions(max_iterations=60)).solve(*guess)
+    problem, guess = slot()
+    solution = SolverSQP(problem, SQPOptions(max_iterations=80)).solve(*guess)
     assert solution.status is SolverStatus.MAX_ITERATIONS
+    assert solution.history[-1].method == "interior"  # the last of which is further off
     left = [record.constraint_violation for record in solution.history if record.method == "policy"][-1]
-    assert worst(solution) < left
+    assert worst(solution) <= left < max(solution.history[-1].gap_norm, solution.history[-1].constraint_violation)
 
 
 def test_swing_ups_from_random_states() -> None:

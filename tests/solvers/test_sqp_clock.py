@@ -58,7 +58,7 @@ def test_a_friction_circle_at_rest_is_no_steep_wall(speed: float, time: float) -
     # its gradient is 0 there, so multipliers of 1 / size cost 1000 times the typical step
     solution = SolverSQP(_corner(speed, limited=True)).solve()
     assert solution.converged
-    assert solution.iterations < 100
+    assert solution.iterations < 125
     assert solution.xs[-1, 3] == pytest.approx(time, abs=1e-5)
 
 

@@ -48,6 +48,24 @@ def test_linear_steps_take_over_where_no_rollout_keeps_to_the_guess(seed: int) -
     assert "linear" not in solution.explain()
 
 
+@pytest.mark.parametrize(("name", "method"), [("kelly", "linear"), ("pendulum", "policy"), ("cart_pole", "policy")])
+def test_steps_go_along_lines_where_the_first_rollout_leaves_its_program(name: str, method: str) -> None:
+    """By 2.6 times the step, by 0.4 of it, and from a guess that is as good as the rollout of its controls."""
+    case = PROBLEMS[name]()
+    solution = SolverSQP(case.problem).solve(*case.guess)
+    assert solution.converged
+    assert {record.method for record in solution.history} == {method}
+
+
+def test_a_guess_that_stays_at_one_state_is_rolled_out() -> None:
+    """Along lines it takes 102 iterations."""
+    problem = problems.load("pendulum-limits").problem
+    problem.x0 = [0.27410391, 6.96115878]
+    solution = SolverSQP(problem).solve()
+    assert solution.converged
+    assert solution.history[0].method == "policy"
+
+
 def test_explain_names_linear_steps_where_a_rollout_has_lost_the_guess() -> None:
     case, best, _ = bent("cart-pole", 0.0, 0)
     t, ends = np.linspace(0.0, np.pi, case.problem.T + 1)[:, None], np.abs(np.diff(best.xs, axis=0)).max(axis=0)
