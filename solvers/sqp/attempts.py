@@ -83,6 +83,7 @@ class Attempts:
         mark: Iteration at which the largest error or the infeasibility fell last, and their least values then.
         kind: Kind of the present attempt; empty for the first one.
         number: Its number, from 1 [-].
+        least: Least Σ w v² that a rollout was left with.
         units: Units at the guess.
     """
 
@@ -94,6 +95,7 @@ class Attempts:
     mark: tuple[int, float, float] = (0, math.inf, math.inf)
     kind: str = ""
     number: int = 1
+    least: float = math.inf
     units: Units | None = None
 
     @staticmethod
@@ -169,16 +171,15 @@ class Attempts:
         return self.verdict() if self._most(ENDS) or not self.pending else None
 
     def verdict(self) -> SolverStatus:
-        """Status if no attempt follows: INFEASIBLE if most attempts end at the same least violation."""
-        most = self._most(min(ENDS, max(2, self.number // 2)))
-        return SolverStatus.INFEASIBLE if most else SolverStatus.STALLED
+        """Status if no attempt follows: INFEASIBLE if most of the dead ends, at least two, are the lowest ones."""
+        return SolverStatus.INFEASIBLE if self._most(2) else SolverStatus.STALLED
 
     def _most(self, number: int) -> bool:
         """Whether so many dead ends, and most of all, are the lowest ones, and no attempt came far closer."""
         lowest = self._lowest()
         if len(lowest) < max(number, MOST * len(self.dead_ends)):
             return False
-        return self.best is None or self.best.infeasibility > LESS * min(each.infeasibility for each in lowest)
+        return self.least > LESS * min(each.squares for each in lowest)
 
     def _lowest(self) -> list[Left]:
         """Dead ends with the least Σ w v², to second order the same along all ways to a stationary point.
@@ -197,7 +198,10 @@ class Attempts:
 
     def leave(self, run: SQPProgress) -> None:
         """Stores the result of an attempt in `best` if it is the best so far."""
-        self.best = self._better(self.best, Left.by(run))
+        left = Left.by(run)
+        self.best = self._better(self.best, left)
+        if left.feasible and left.squares > 0.0 and not self.own_units:
+            self.least = min(self.least, left.squares)
 
     def knows_better(self, run: SQPProgress) -> bool:
         """Whether an earlier attempt has left a feasible result that is much cheaper than the present solution."""

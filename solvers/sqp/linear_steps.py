@@ -20,10 +20,6 @@ from trajopt.solvers.sqp.method import FAILURES, Outcome, ProgramSteps
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.workspace import Workspace
 
-ROUNDING, HALF = (
-    1e-14,
-    0.5,
-)  # gap, relative to sizes of states; part of it that is left where steps can't close it further
 SHORT, CUT = 0.2, 0.1  # length of a short step, and below which the next program has a larger δ
 
 
@@ -48,7 +44,7 @@ class LinearSteps(ProgramSteps):
     def iterate(self, run: SQPProgress) -> IterationRecord | None:
         """Runs one iteration: a program, a search along its solution, and its multipliers."""
         work, e, feasibility = self._work, self._work.evaluator, self._work.options.feasibility
-        gap, before, kept = e.largest_gap, run.gap, max(run.gap, run.violation) < feasibility
+        gap, kept = e.largest_gap, max(run.gap, run.violation) < feasibility
         step = self._direction(run)
         if step.status is QPStatus.INDEFINITE:
             run.failed_knot, self.outcome = step.failed_knot, Outcome.INDEFINITE
@@ -59,15 +55,8 @@ class LinearSteps(ProgramSteps):
             taken = self._search(run, descent, below=taken.length)
         self._learn(taken)
         promised = -descent.slope if kept else math.inf  # else it had to make up for gaps and violations
-        rounded = run.gap < ROUNDING or run.gap > HALF * before  # else one more step closes the gaps
         cut = taken is not None and taken.length < 1.0 and not e.nc
-        self._conclude(
-            run,
-            step,
-            promised,
-            feasible=run.gap < feasibility and (rounded or work.options.steps == "linear"),
-            partial=cut,
-        )
+        self._conclude(run, step, promised, feasible=run.gap < feasibility, partial=cut)
         if self.outcome is None and max(self.failures, self._shorts) >= FAILURES:
             self.outcome = Outcome.FAILED
         return self._record(run, descent, taken, gap_norm=gap)

@@ -21,6 +21,7 @@ ROUNDED = 1e-12  # largest gap of a rollout
 FAILURES, STUCK = 3, 3  # searches without a step, and iterations that can't get closer, that end steps along programs
 SLIGHT = 0.01  # part of the squared violations; a promise below it counts as none
 PARTIAL = 0.03  # times relative_tolerance, where the last promise was too much: it is exact without rows
+SLACK = 10.0  # times the largest products of multipliers and distances, where a program ended at rounding
 LEAST_COST = 1e-5  # times the typical cost: of what tolerances are relative to
 MORE, LEAST_RIDGE = 8.0, 1e-7  # factor of δ after a failed search; the smallest that a later one begins below
 FALLS = 0.5  # part of the last gradient below which it falls: a promise of nothing is no end then
@@ -119,7 +120,8 @@ class ProgramSteps(MethodAbstract):
         options, size = self._work.options, max(LEAST_COST, abs(run.scale * run.cost))
         if not (feasible and run.violation < options.feasibility):
             return False
-        if not run.complementarity < max(options.tolerance, options.feasibility) * min(1.0, size):
+        least = SLACK if step.status is QPStatus.ROUNDING else 1.0
+        if not run.complementarity < least * max(options.tolerance, options.feasibility) * min(1.0, size):
             return False
         solved = step.status in (QPStatus.SOLVED, QPStatus.ROUNDING) or options.qp_iterations is not None
         rounding = options.relative_tolerance * size * (PARTIAL if partial else 1.0)

@@ -315,16 +315,9 @@ def test_attempts_that_run_out_need_two_ends() -> None:
     assert attempts.end(dead_end(0.301)) is SolverStatus.INFEASIBLE
 
 
-def test_two_ends_of_many_attempts_are_no_verdict() -> None:
-    """A car that parks behind a circle: of 30 attempts three were dead ends, and IPOPT finds a way."""
-    attempts = Attempts([], number=30)
-    assert [attempts.end(dead_end(0.3)) for _ in range(ENDS)] == [SolverStatus.STALLED] * (ENDS - 1) + [
-        SolverStatus.INFEASIBLE
-    ]
-
-
 def test_an_attempt_that_came_closer_is_evidence_of_a_solution() -> None:
-    attempts = Attempts(["random"], best=dead_end(0.0, infeasibility=0.2))
+    """A car that parks behind a circle: of 30 attempts three were dead ends, 3 m off, another one 0.2 m."""
+    attempts = Attempts(["random"], least=1e-5)
     assert [attempts.end(dead_end(0.3)) for _ in range(2 * ENDS)] == [None] * (2 * ENDS)
 
 
