@@ -168,6 +168,21 @@ def test_a_row_that_is_a_coordinate_along_a_line_alone_is_no_proof() -> None:
     assert SolverSQP(problem).solve().converged
 
 
+def test_a_proof_names_the_rows_that_it_needs() -> None:
+    """A goal 1 mm inside of a disc, which excludes no motion alone; a place that is too far away for any goal."""
+    state = StateVector(2)
+
+    def proof(centre: float, radius: float, goal: float) -> str:
+        rows = ConstraintStack(state).add("goal", ResidualModelState(state), lower=[goal, 0.0], upper=[goal, 0.0])
+        disc = ResidualModelSymbolic(state, lambda x: ca.norm_2(x - ca.DM([centre, 0.0])) - radius)
+        end, path = rows.add("clear", disc, lower=0.0), ConstraintStack(state).add("clear", disc, lower=0.0)
+        (sentence,) = proofs(walk([0.0, 0.0], end, path))
+        return sentence
+
+    assert proof(5.0, 1.0, goal=4.001).startswith("constraints clear at knot 20, goal and x0: they exclude each other")
+    assert proof(0.0, 3.0, goal=9.0).startswith("constraints clear at knot 1 and x0: they exclude each other")
+
+
 def test_a_bound_beside_an_unknown_is_no_proof() -> None:
     state = StateVector(1)
     rows = ConstraintStack(state).add("path", ResidualModelState(state, [0.2]), upper=0.0)

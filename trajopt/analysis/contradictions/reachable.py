@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -42,18 +43,69 @@ def within_reach(problem: ShootingProblem, at: tuple[Reals, Reals], hard: Sequen
         hard: The hard rows.
     """
     reach = _Reach(problem, at, hard)
-    return reach.sentences() if reach.begins else []
+    found = reach.missed() if reach.begins else None
+    if found is None:
+        return []
+    others = [name for name in reach.cutters if name != found.own.name]
+    needed = [name for name in others if found.place not in _places(_Reach(problem, at, hard, without=name).missed())]
+    return [found.sentence(problem, needed)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Missed:
+    """A row of a knot, and an interval beyond its bounds in which it lies for all motions from the start."""
+
+    own: ConstraintRows
+    row: int
+    knot: int
+    value: Interval
+
+    @property
+    def place(self) -> tuple[str, int, int]:
+        """Name of its constraint, its number there, and its knot."""
+        return self.own.name, self.row, self.knot
+
+    def sentence(self, problem: ShootingProblem, needed: Sequence[str]) -> str:
+        """A sentence on it, with the names of other constraints without which it would not be missed."""
+        own, row, t, value = self.own, self.row, self.knot, self.value
+        low, high = float(own.lower[t, row]), float(own.upper[t, row])
+        name, unit = own.title(row), f" {own.units[row]}" if own.units[row] else ""
+        start = "x0" if problem.start == "fixed" else "the bounds of the start"
+        also = "".join(f", {other}" for other in needed)
+        limits = f"{BEYOND}{', and unknowns within their bounds' if problem.unknowns else ''}"
+        limits += f", where {' and '.join(needed)} hold" + "s" * (len(needed) == 1) if needed else ""
+        if value.low > high:
+            reached, bound = (
+                f"at least {value.low:.4g}{unit}",
+                f"<= {high:.4g}{unit}, {value.low - high:.3g}{unit} less",
+            )
+        else:
+            reached, bound = f"at most {value.high:.4g}{unit}", f">= {low:.4g}{unit}, {low - value.high:.3g}{unit} more"
+        return (
+            f"constraints {name} at knot {t}{also} and {start}: {EXCLUDE}, {name} is {reached} there {limits}, and "
+            f"should be {bound}"
+        )
+
+
+def _places(found: _Missed | None) -> list[tuple[str, int, int]]:
+    return [] if found is None else [found.place]
 
 
 class _Reach:
     """Boxes of states, knot by knot; the arguments are those of `within_reach`.
 
+    Bounds of the constraint `without` do not cut them.
+
     Attributes:
         begins: Whether the start has bounds, and all models are expressions.
+        cutters: Names of the constraints that have cut a box.
     """
 
-    def __init__(self, problem: ShootingProblem, at: tuple[Reals, Reals], hard: Sequence[ConstraintRows]) -> None:
-        state, self._problem, self._hard = problem.state, problem, hard
+    def __init__(
+        self, problem: ShootingProblem, at: tuple[Reals, Reals], hard: Sequence[ConstraintRows], without: str = ""
+    ) -> None:
+        state, self._problem, self._hard, self._without = problem.state, problem, hard, without
+        self.cutters: dict[str, None] = {}
         self._at = np.array([state.difference(state.zero(), x) for x in at[0]]), at[1]
         self._kinds: dict[int, Kind] = {t: kind for kind in problem.kinds for t in kind.knots}
         self._places = [{id(kind): place for kind, place in places_of(problem, own.name)} for own in hard]
@@ -62,25 +114,25 @@ class _Reach:
         self._box = _of_start(problem) if self._flat or problem.start == "fixed" else []
         self.begins = bool(self._box) and all(isinstance(kind, CompiledKind) for kind in problem.kinds)
 
-    def sentences(self) -> list[str]:
-        """The sentence on the first row that is not kept."""
+    def missed(self) -> _Missed | None:
+        """The first row that is not kept."""
         work, T = 0, self._problem.T
         for t in range(T + 1):
             if not any(math.isfinite(end) for each in self._box for end in each.ends):
-                return []
-            if sentence := self._cut(t):
-                return [sentence]
+                return None
+            if found := self._cut(t):
+                return found
             program, inputs = self._step(t) if t < T else self._end()
             work += program.work
             if work > MOST_WORK:
-                return []
+                return None
             try:
                 self._box, *_, rows = (each.ravel().tolist() for each in program.evaluate(*inputs, numbers=Intervals()))
             except TypeError:  # a step compares numbers, such as the factorisation of a mass matrix
-                return []
-            if sentence := self._missed(t, rows):
-                return [sentence]
-        return []
+                return None
+            if found := self._missed(t, rows):
+                return found
+        return None
 
     def _step(self, t: int) -> tuple[Program, list[Any]]:
         """Program of a running knot, as solvers have it, and its inputs: all controls within limits, without gains."""
@@ -96,19 +148,22 @@ class _Reach:
         program = programs.terminal_step(self._kinds[T].model, self._problem.nc)
         return program, [self._box, self._box, self._parameters(T)]
 
-    def _cut(self, t: int) -> str:
-        """Cuts the box by the bounds of single coordinates; returns a sentence if nothing is left."""
+    def _cut(self, t: int) -> _Missed | None:
+        """Cuts the box by the bounds of single coordinates; returns the row that leaves nothing, if there is one."""
         if not self._flat:
-            return ""
+            return None
         zero = self._problem.state.zero().tolist()
         for own, row, i, between in self._singles(t, "coordinates"):
             offset = float(own.values[t, row] - self._at[0][t, i])  # of the row from the coordinate x ⊖ zero
             value = Interval(self._box[i].low - zero[i] + offset, self._box[i].high - zero[i] + offset)
-            if sentence := self._sentence(own, row, t, value):
-                return sentence
+            if _is_beyond(own, row, t, value):
+                return _Missed(own, row, t, value)
             low, high = max(value.low, between.low - HELD), min(value.high, between.high + HELD)
+            if own.name == self._without or (low == value.low and high == value.high):
+                continue
+            self.cutters[own.name] = None
             self._box[i] = Interval(low - offset + zero[i], high - offset + zero[i])
-        return ""
+        return None
 
     def _controls(self, t: int) -> list[Interval]:
         """Limits of the controls at a knot."""
@@ -138,35 +193,21 @@ class _Reach:
             if index >= 0 and single[row] and own.enforced[t, row]
         ]
 
-    def _missed(self, t: int, rows: Sequence[Interval]) -> str:
-        """Sentence on a row of a knot, of all rows in intervals, that is beyond its bounds; empty if there is none."""
+    def _missed(self, t: int, rows: Sequence[Interval]) -> _Missed | None:
+        """A row of a knot, of all rows in intervals, that is beyond its bounds, if there is one."""
         for own, places in zip(self._hard, self._places):
             place = places.get(id(self._kinds[t]))
             for row, value in enumerate([] if place is None else rows[place]):
-                if own.enforced[t, row] and (sentence := self._sentence(own, row, t, value)):
-                    return sentence
-        return ""
+                if own.enforced[t, row] and _is_beyond(own, row, t, value):
+                    return _Missed(own, row, t, value)
+        return None
 
-    def _sentence(self, own: ConstraintRows, row: int, t: int, value: Interval) -> str:
-        """Sentence on a row that lies in an interval beyond its bounds, for all motions from the start; else empty."""
-        low, high = float(own.lower[t, row]), float(own.upper[t, row])
-        most = HELD * max(1.0, *(abs(each) for each in (low, high, *value.ends) if abs(each) < INF))
-        if value.low <= high + most and value.high >= low - most:
-            return ""
-        name, unit = own.title(row), f" {own.units[row]}" if own.units[row] else ""
-        start = "x0" if self._problem.start == "fixed" else "the bounds of the start"
-        limits = f"{BEYOND}{', and unknowns within their bounds' if self._problem.unknowns else ''}"
-        if value.low > high:
-            reached, bound = (
-                f"at least {value.low:.4g}{unit}",
-                f"<= {high:.4g}{unit}, {value.low - high:.3g}{unit} less",
-            )
-        else:
-            reached, bound = f"at most {value.high:.4g}{unit}", f">= {low:.4g}{unit}, {low - value.high:.3g}{unit} more"
-        return (
-            f"constraints {name} at knot {t} and {start}: {EXCLUDE}, {name} is {reached} there {limits}, and should be "
-            f"{bound}"
-        )
+
+def _is_beyond(own: ConstraintRows, row: int, t: int, value: Interval) -> bool:
+    """Whether a row that lies in an interval is beyond its bounds."""
+    low, high = float(own.lower[t, row]), float(own.upper[t, row])
+    most = HELD * max(1.0, *(abs(each) for each in (low, high, *value.ends) if abs(each) < INF))
+    return value.low > high + most or value.high < low - most
 
 
 def _singles(problem: ShootingProblem, own: ConstraintRows) -> list[bool]:
