@@ -23,9 +23,7 @@ from trajopt.types import Reals
 
 ASTRAY = 1e4  # merit that a guess promises over that of the rollout of its controls: weak cart-poles 1e7, others 300
 ALIKE = 0.1  # relative difference of the merits of a guess with gaps and of the rollout of its controls
-KEEPS = (
-    0.8  # part of a program's step by which the first rollout may leave it: loads on cables .2 to .8, bodies .9 to 1.3
-)
+KEEPS = 0.8  # of a program's step, by which the first rollout may leave it: cables .2 to .8, bodies that turn .9 on
 TOLERABLE = 10.0  # times the merit that the program promises: what a rollout from a guess at rest may have
 LEAP = 1e-3  # increase of the merit by a leap, relative to it
 FLAT = 1e-7  # promised decrease of the merit, relative to it, at the end

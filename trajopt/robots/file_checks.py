@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.parsers import expat
 
 import numpy as np
 
-from trajopt.errors import shown
+from trajopt.errors import InvalidArgumentError, shown
 from trajopt.robots.geom_checks import check_geoms
 from trajopt.robots.xml_elements import ACTUATORS, XmlElement, parse_xml, read_xml
 
@@ -20,6 +20,7 @@ _FAR = 50.0  # largest distance of a joint from its parent, or of a centre of ma
 _TINY = 1e-12  # moments below this are placeholders [kg m²]
 _MOST = 1.01  # a moment above this multiple of the sum of the others belongs to no body [-]
 _MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")  # of joints of a URDF
 _TURNS_OR_SLIDES = ("revolute", "continuous", "prismatic", "hinge", "slide")
 
 Counts = Mapping[str, Mapping[str, int | None]]
@@ -60,13 +61,15 @@ def check_file(path: Path) -> None:
 
     Raises:
         InvalidArgumentError: A value is no number, not finite or impossible: a mass or a principal moment < 0, an axis
-            of zeros, a lower limit above the upper one, a geom without size. The message names the link or the joint,
-            the element and its line.
+            of zeros, a lower limit above the upper one, a geom without size; or links and joints of a URDF are no tree:
+            a name occurs twice, a joint has an unknown type or link. The message names the link or the joint, the
+            element and its line.
     """
     root = read_xml(path)
     if root is None:
         return
     if root.tag == "robot":
+        _check_tree(root)
         elements = [e for part in root.children if part.tag in ("link", "joint") for e in part.every()]
         _check_numbers(elements, _URDF)
     else:
@@ -108,20 +111,69 @@ def _check_lengths(elements: list[XmlElement]) -> None:
 
 
 def broken(path: Path) -> str:
-    """Reason why a URDF is no tree of links: its XML, or a link of a joint that it does not have; empty without one.
-
-    Pinocchio's parser writes the reason to the terminal alone.
-    """
+    """Reason why a file is no XML, which Pinocchio's parser writes to the terminal alone; empty if it is."""
     try:
-        root = parse_xml(path)
+        parse_xml(path)
     except (expat.ExpatError, LookupError, ValueError) as error:
         return f"XML that cannot be read: {error}"
-    links = {element.attributes.get("name") for element in root.all("link")}
-    for joint in root.all("joint") if root.tag == "robot" else ():
+    return ""
+
+
+def _check_tree(root: XmlElement) -> None:
+    """Checks that links and joints of a URDF are a tree: of others Pinocchio reads a part, or does not say why."""
+    links, joints = root.all("link"), root.all("joint")
+    why = _twice(links) or _twice(joints) or _bad_joint(joints, links) or _no_tree(joints, links)
+    if why:
+        raise InvalidArgumentError(f"source: expected a valid robot in {str(root.path)!r}, got: {why}")
+
+
+def _twice(elements: Sequence[XmlElement]) -> str:
+    """Sentence on a link or joint with the name of another one."""
+    first = dict[str | None, XmlElement]()
+    for element in elements:
+        other = first.setdefault(element.attributes.get("name"), element)
+        if other is not element:
+            return f"{element.owner} in line {element.line}, a name that is taken in line {other.line}; rename one"
+    return ""
+
+
+def _bad_joint(joints: Sequence[XmlElement], links: Sequence[XmlElement]) -> str:
+    """Sentence on a joint whose type or one of whose links does not exist."""
+    names = {link.attributes.get("name") for link in links}
+    for joint in joints:
+        if (kind := joint.attributes.get("type")) not in _TYPES:
+            return f"{joint.owner} in line {joint.line} has the type {kind!r}; expected one of {', '.join(_TYPES)}"
         for end in (*joint.all("parent"), *joint.all("child")):
             name = end.attributes.get("link")
-            if name not in links:
+            if name not in names:
                 return f"{joint.owner} in line {end.line} has the {end.tag} {name!r}, and there is no such link"
+    return ""
+
+
+def _no_tree(joints: Sequence[XmlElement], links: Sequence[XmlElement]) -> str:
+    """Sentence on links that are children of two joints or of none, or on a loop."""
+    parents = dict[str | None, str | None]()
+    for joint in joints:
+        above, below = (
+            end.attributes.get("link") if (end := joint.first(tag)) else None for tag in ("parent", "child")
+        )
+        if below in parents:
+            return (
+                f"{joint.owner} in line {joint.line} has the child {below!r}, as another joint has: links form a tree"
+            )
+        parents[below] = above
+    roots = [name for link in links if (name := link.attributes.get("name")) not in parents]
+    if len(roots) > 1:
+        few = ", ".join(map(repr, roots[:5]))
+        return (
+            f"{len(roots)} links that are the child of no joint, {few}: join them, or remove all but one with its tree"
+        )
+    for name in parents:
+        above, steps = name, 0
+        while above in parents and steps <= len(parents):
+            above, steps = parents[above], steps + 1
+        if steps > len(parents):
+            return f"a loop of joints above the link {name!r}: links form a tree"
     return ""
 
 
