@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.solvers.test_sqp_clock import corner
 from tests.support.constraints_that_hold import pendulum_problem
 from tests.support.hard_problems import (
     aside,
@@ -205,8 +206,9 @@ def test_contact_by_complementarity() -> None:
 
 
 def test_the_solution_of_the_second_method_has_gains_and_multipliers() -> None:
-    problem, guess = trailer()
-    solution = SolverSQP(problem).solve(*guess)
+    problem = corner(13, limited=True)
+    solution = SolverSQP(problem).solve()
+    assert solution.history[-1].method == "interior"
     assert solution.K is not None
     assert np.isfinite(solution.K).all()
     assert np.abs(solution.K).max() > 0.0
@@ -322,9 +324,9 @@ def test_an_attempt_that_came_closer_is_evidence_of_a_solution() -> None:
 
 
 def test_methods_are_saved(tmp_path: Path) -> None:
-    problem, guess = trailer()
+    problem, guess = crane()
     solution = SolverSQP(problem, SQPOptions(max_iterations=60)).solve(*guess)
-    loaded = Solution.load(solution.save(tmp_path / "trailer.npz"))
+    loaded = Solution.load(solution.save(tmp_path / "crane.npz"))
     assert [record.method for record in loaded.history] == [record.method for record in solution.history]
     assert IterationRecord(iteration=1, cost=0.0, seconds=0.0).method == ""
 

@@ -26,7 +26,7 @@ class _PointOnARoad(trajopt.DifferentialActionModelSymbolic):
         return ca.vertcat(x[2] * ca.sin(x[1]) * pace, u[0] / x[2] * pace - self.curvature, u[1] * pace, pace)
 
 
-def _corner(speed: float, *, limited: bool) -> ShootingProblem:
+def corner(speed: float, *, limited: bool) -> ShootingProblem:
     """Least time round a corner, from a speed [m/s], with the clock at the end as the only cost."""
     state = trajopt.StateVector(4)
     rows = trajopt.ConstraintStack(state)
@@ -47,7 +47,7 @@ def _corner(speed: float, *, limited: bool) -> ShootingProblem:
 @pytest.mark.parametrize(("speed", "time"), [(8, 3.970948), (12, 3.667323), (15, 3.546085), (18, 3.484587)])
 def test_a_clock_that_stands_still_in_the_guess_misleads_no_solve(speed: float, time: float) -> None:
     # the times are those of SolverIpopt; with the cost of the guess, 5e-7, as the typical one two of these never end
-    solution = SolverSQP(_corner(speed, limited=True)).solve()
+    solution = SolverSQP(corner(speed, limited=True)).solve()
     assert solution.converged
     assert solution.iterations < 100
     assert solution.xs[-1, 3] == pytest.approx(time, abs=1e-5)
@@ -56,7 +56,7 @@ def test_a_clock_that_stands_still_in_the_guess_misleads_no_solve(speed: float, 
 @pytest.mark.parametrize(("speed", "time"), [(10, 3.793785), (16, 3.520320)])
 def test_a_friction_circle_at_rest_is_no_steep_wall(speed: float, time: float) -> None:
     # its gradient is 0 there, so multipliers of 1 / size cost 1000 times the typical step
-    solution = SolverSQP(_corner(speed, limited=True)).solve()
+    solution = SolverSQP(corner(speed, limited=True)).solve()
     assert solution.converged
     assert solution.iterations < 125
     assert solution.xs[-1, 3] == pytest.approx(time, abs=1e-5)
@@ -64,4 +64,4 @@ def test_a_friction_circle_at_rest_is_no_steep_wall(speed: float, time: float) -
 
 def test_controls_without_cost_and_limits_break_no_units() -> None:
     # the first program of a random attempt is singular to the last bit, which raised numpy's LinAlgError
-    assert SolverSQP(_corner(15.0, limited=False)).solve().status is not None
+    assert SolverSQP(corner(15.0, limited=False)).solve().status is not None
