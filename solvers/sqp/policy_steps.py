@@ -24,7 +24,7 @@ from trajopt.types import Reals
 ASTRAY = 1e4  # merit that a guess promises over that of the rollout of its controls: weak cart-poles 1e7, others 300
 ALIKE = 0.1  # relative difference of the merits of a guess with gaps and of the rollout of its controls
 KEEPS = 0.8  # of a program's step, by which the first rollout may leave it: cables .2 to .8, bodies that turn .9 on
-TOLERABLE = 10.0  # times the merit that the program promises: what a rollout from a guess at rest may have
+TOLERABLE = 10.0  # times the merit that the program promises, which is near it
 LEAP = 1e-3  # increase of the merit by a leap, relative to it
 FLAT = 1e-7  # promised decrease of the merit, relative to it, at the end
 CUT = 0.15  # length below which the next program is Gauss-Newton's, or has a larger δ
@@ -128,16 +128,20 @@ class PolicySteps(ProgramSteps):
         Those lead past a bend of the cost, such as a quadratic barrier's at its bound, to where the Hessian has it.
         Only lengths `below` one are tried, where that led to a place without derivatives.
         """
-        guessed = not self._rolled and run.gap >= self._work.options.feasibility and below == math.inf
+        guessed, e = not self._rolled and below == math.inf, self._work.evaluator
         plain = self._work.rollouts.plain(descent) if guessed else descent.before
-        if abs(plain - descent.before) > ALIKE * abs(descent.before):
-            return self._first(run, descent, plain)
+        far = run.gap >= self._work.options.feasibility and abs(plain - descent.before) > ALIKE * abs(descent.before)
+        if guessed and (far or (e.xs == e.xs[0]).all()):
+            taken = self._first(run, descent, plain)
+            if taken is not None or far:
+                return taken
+            self.outcome = None
         full: Taken | None = None
         for taken in self._work.rollouts.along(descent, below):
             if taken.merit <= descent.enough(taken.length):
                 return taken
             full = taken if taken.length == self._longest else full
-        if guessed:
+        if guessed and run.gap >= self._work.options.feasibility:
             return self._first(run, descent, plain)
         if full is None or self._work.rows.general.size or not (self._leaps and descent.is_flat(FLAT)):
             return None
@@ -148,22 +152,23 @@ class PolicySteps(ProgramSteps):
     def _first(self, run: SQPProgress, descent: Descent, plain: float) -> Taken | None:
         """A rollout from a guess with gaps, whose own merit says little; none if the guess is astray, or lost.
 
-        It is the whole step if its states are those that the program predicts, or a shorter one if that one's merit is
-        above `plain`, that of the rollout of the guess's controls. From a guess that stays at one state, which says
-        nothing of the way, it is the one of least merit if that is near what is promised, or below that of the guess.
+        It is lost if the whole rollout leaves the states that the program predicts. From a guess that stays at one state,
+        which says nothing of the way, it may, if some rollout is near what is promised, or better than the guess. The one
+        taken is the longest that is near what is promised and not above `plain`, the merit of the rollout of the guess's
+        controls; else that of least merit.
         """
         rollouts, e = self._work.rollouts, self._work.evaluator
         promised = descent.merit.promised(e, descent.step)
         if promised - plain > ASTRAY * max(1.0, abs(plain)):
             self.outcome = Outcome.ASTRAY
             return None
-        trials = list(rollouts.along(descent))
-        if trials and trials[0].length == self._longest and rollouts.departure(descent, run.units.states) <= KEEPS:
-            return next((each for each in trials if each.merit <= plain), trials[0])
+        trials, tolerable = list(rollouts.along(descent)), TOLERABLE * abs(promised)
         least = min(trials, key=lambda each: each.merit, default=None)
-        most = max(TOLERABLE * abs(promised), descent.before)
-        if least is not None and (e.xs == e.xs[0]).all() and least.merit <= most:
-            return least
+        if least is not None:
+            whole, rests = trials[0].length == self._longest, (e.xs == e.xs[0]).all()
+            kept = whole and rollouts.departure(descent, run.units.states) <= KEEPS
+            if kept or (rests and least.merit <= max(tolerable, descent.before)):
+                return next((each for each in trials if each.merit <= min(tolerable, plain)), least)
         self.outcome = Outcome.LOST
         return None
 
