@@ -152,10 +152,10 @@ class PolicySteps(ProgramSteps):
     def _first(self, run: SQPProgress, descent: Descent, plain: float) -> Taken | None:
         """A rollout from a guess with gaps, whose own merit says little; none if the guess is astray, or lost.
 
-        It is lost if the whole rollout leaves the states that the program predicts. From a guess that stays at one state,
-        which says nothing of the way, it may, if some rollout is near what is promised, or better than the guess. The one
-        taken is the longest that is near what is promised and not above `plain`, the merit of the rollout of the guess's
-        controls; else that of least merit.
+        It is lost if the whole rollout leaves the states that the program predicts. From a guess that stays at one
+        state, which says nothing of the way, it may, if some rollout is near what is promised, or better than the
+        guess. The one taken is the longest that is near what is promised and not above `plain`, the merit of the
+        rollout of the guess's controls; else that of least merit.
         """
         rollouts, e = self._work.rollouts, self._work.evaluator
         promised = descent.merit.promised(e, descent.step)
