@@ -130,9 +130,10 @@ class PolicySteps(ProgramSteps):
         """
         guessed, e = not self._rolled and below == math.inf, self._work.evaluator
         plain = self._work.rollouts.plain(descent) if guessed else descent.before
-        far = run.gap >= self._work.options.feasibility and abs(plain - descent.before) > ALIKE * abs(descent.before)
-        if guessed and (far or (e.xs == e.xs[0]).all()):
-            taken = self._first(run, descent, plain)
+        gapped, rests = run.gap >= self._work.options.feasibility, guessed and bool((e.xs == e.xs[0]).all())
+        far = gapped and abs(plain - descent.before) > ALIKE * abs(descent.before)
+        if far or rests:
+            taken = self._first(run, descent, plain, rests=rests)
             if taken is not None or far:
                 return taken
             self.outcome = None
@@ -141,31 +142,31 @@ class PolicySteps(ProgramSteps):
             if taken.merit <= descent.enough(taken.length):
                 return taken
             full = taken if taken.length == self._longest else full
-        if guessed and run.gap >= self._work.options.feasibility:
-            return self._first(run, descent, plain)
+        if guessed and gapped:
+            return self._first(run, descent, plain, rests=rests)
         if full is None or self._work.rows.general.size or not (self._leaps and descent.is_flat(FLAT)):
             return None
         leaps = full.merit - descent.before < LEAP * max(1.0, abs(descent.before))
         self._leaps -= leaps
         return full if leaps else None
 
-    def _first(self, run: SQPProgress, descent: Descent, plain: float) -> Taken | None:
+    def _first(self, run: SQPProgress, descent: Descent, plain: float, *, rests: bool) -> Taken | None:
         """A rollout from a guess with gaps, whose own merit says little; none if the guess is astray, or lost.
 
-        It is lost if the whole rollout leaves the states that the program predicts. From a guess that stays at one
-        state, which says nothing of the way, it may, if some rollout is near what is promised, or better than the
+        It is lost if the whole rollout leaves the states that the program predicts. From a guess that `rests` at
+        one state, which says nothing of the way, it may, if some rollout is near what is promised, or better than the
         guess. The one taken is the longest that is near what is promised and not above `plain`, the merit of the
         rollout of the guess's controls; else that of least merit.
         """
-        rollouts, e = self._work.rollouts, self._work.evaluator
-        promised = descent.merit.promised(e, descent.step)
+        rollouts = self._work.rollouts
+        promised = descent.merit.promised(self._work.evaluator, descent.step)
         if promised - plain > ASTRAY * max(1.0, abs(plain)):
             self.outcome = Outcome.ASTRAY
             return None
         trials, tolerable = list(rollouts.along(descent)), TOLERABLE * abs(promised)
         least = min(trials, key=lambda each: each.merit, default=None)
         if least is not None:
-            whole, rests = trials[0].length == self._longest, (e.xs == e.xs[0]).all()
+            whole = trials[0].length == self._longest
             kept = whole and rollouts.departure(descent, run.units.states) <= KEEPS
             if kept or (rests and least.merit <= max(tolerable, descent.before)):
                 return next((each for each in trials if each.merit <= min(tolerable, plain)), least)

@@ -323,6 +323,17 @@ def test_an_attempt_that_came_closer_is_evidence_of_a_solution() -> None:
     assert [attempts.end(dead_end(0.3)) for _ in range(2 * ENDS)] == [None] * (2 * ENDS)
 
 
+@pytest.mark.parametrize(("feasible", "least"), [(True, 1e-5), (False, np.inf)])
+def test_only_violations_of_rollouts_are_compared(feasible: bool, least: float) -> None:
+    """Those of lines are also in their gaps."""
+    xs, us, nothing, attempts = np.zeros((3, 2)), np.ones((2, 1)), np.zeros(0), Attempts(["random"])
+    run = SQPProgress(x0=xs[0], trajectory=(xs, us), feasible=feasible, multipliers={}, called=0.0)
+    run.guess, run.violation, run.lam, run.y, run.start_y = (xs, us), 0.5, nothing, nothing, nothing
+    run.squares = 1e-5
+    attempts.leave(run)
+    assert attempts.least == least
+
+
 def test_methods_are_saved(tmp_path: Path) -> None:
     problem, guess = crane()
     solution = SolverSQP(problem, SQPOptions(max_iterations=60)).solve(*guess)
