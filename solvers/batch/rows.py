@@ -92,6 +92,8 @@ class BatchRows:
         if len(numbers) > 1:
             got = ", ".join(f"{count} of {name}" for name, count in self._counts.items())
             raise InvalidArgumentError(f"{', '.join(self._counts)}: expected the same number of rows, got {got}")
+        if numbers == {0}:
+            raise InvalidArgumentError(f"{', '.join(self._counts)}: expected at least one row, got none")
         return numbers.pop()
 
     def set(self, i: int) -> None:

@@ -199,6 +199,8 @@ def test_a_time_limit_stops_rows_that_have_not_ended() -> None:
         ({}, "x0, parameters, xs, us: expected at least one of them with a row for each solve"),
         ({"x0": np.zeros((3, 1))}, "x0: expected shape (B, 2) with a row for each solve, or (2,) for all"),
         ({"x0": np.zeros((3, 2)), "us": np.zeros((4, 30, 1))}, "x0, us: expected the same number of rows, got 3 of x0"),
+        ({"x0": np.zeros((0, 2))}, "x0: expected at least one row, got none"),
+        ({"parameters": {"mass": []}}, "parameters['mass']: expected at least one row, got none"),
         ({"parameters": {"mass": 1.0}}, "parameters: expected a sequence of values of 'mass', one for each solve"),
         ({"parameters": 3}, "parameters: expected a"),
         ({"x0": np.zeros((3, 2)), "time_limit": -1.0}, "time_limit: expected"),
