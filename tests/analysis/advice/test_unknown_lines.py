@@ -41,6 +41,20 @@ def test_a_bound_is_named_as_it_is(bounds: tuple[float, float], value: float, wo
     assert len(bounds_of_failure(solution)) == (0 if words.startswith(("within", "fixed")) else 1)
 
 
+def test_elements_of_several_units_have_none() -> None:
+    """A state's angle is not in "rad, rad/s"."""
+    state = trajopt.StateVector(2, names=["q", "v"], units=["rad", "rad/s"])
+    upright = trajopt.ConstraintStack(state).add("upright", trajopt.ResidualModelState(state), equals=0.0)
+    end = trajopt.ActionModelTerminal(trajopt.CostStack(state), constraints=upright)
+    costs = trajopt.CostStack(state).add("effort", trajopt.ResidualModelControl(state), weight=1.0)
+    knot = trajopt.IntegratedActionModelEuler(Pendulum(costs), dt=0.05)
+    problem = trajopt.ShootingProblem([0.5, 0.0], [knot] * 20, end)
+    problem.free("upright.reference", [0.4, 0.0], [1.0, 0.0], guess=[0.5, 0.0])
+    angle, rate = unknown_lines(SolverSQP(problem).solve())
+    assert re.search(r"reference\[0\]': 0\.\d+, ", angle)
+    assert rate.startswith("  unknown 'upright.reference[1]': 0, fixed by its bounds")
+
+
 SOLVERS = [SolverSQP, SolverDDP, SolverIpopt, SolverFatrop]
 
 

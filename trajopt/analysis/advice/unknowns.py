@@ -115,8 +115,8 @@ def _beside(value: float, lower: float, upper: float) -> dict[str, Any]:
 
 
 def _after(unit: str) -> str:
-    """A unit behind a number; empty for "-"."""
-    return "" if unit == "-" else f" {unit}"
+    """A unit behind a number; empty for "-", and for several units, as those of a state."""
+    return "" if unit == "-" or "," in unit else f" {unit}"
 
 
 def _bound(element: _Element, cost: float) -> str:
