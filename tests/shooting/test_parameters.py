@@ -309,6 +309,15 @@ def test_values_survive_pickling() -> None:
     assert again.calc(xs, us).cost == problem.calc(xs, us).cost
 
 
+def test_earlier_values_return_knot_by_knot() -> None:
+    """Of a placement, whose scalars are stored column by column; knots without a row keep their values."""
+    problem = arm_problem()
+    before = problem.parameter_values()["goal.reference"]
+    places = np.array([PLACE.homogeneous[:3]] * 3) + 0.1 * np.arange(3)[:, None, None]
+    with with_values(problem, {"goal.reference": places}, problem.x0):
+        np.testing.assert_array_equal(problem.parameter_values()["goal.reference"], [*places, *before[3:]])
+
+
 def test_values_of_one_name_and_different_shapes() -> None:
     """Knots with different numbers of controls, and an end whose "goal" is something else."""
     state = state_of("planar-2r")

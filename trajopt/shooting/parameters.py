@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -95,10 +96,17 @@ class ParameterTable:
     def load(self, table: Mapping[str, Reals]) -> None:
         """Sets parameters by name to tables of values; row i belongs to the i-th knot that has the parameter."""
         for name, info in self.infos.items():
-            for t, value in zip(info.knots, table.get(name, ())):
-                kind, row = self._kind_of[t], np.asarray(value)
-                p = kind.parameters[name]
-                self.values[t, kind.layout.slices[name]] = row[: p.size] if info.shape is None else p.flat(row)
+            if (values := table.get(name)) is None:
+                continue
+            flat = _flattened(np.asarray(values, dtype=np.float64))[: len(info.knots)]
+            where, has = np.array(info.knots[: len(flat)], dtype=int), np.zeros(len(self.values), dtype=bool)
+            rows = np.empty((len(has), flat.shape[1]))
+            rows[where], has[where] = flat, True
+            for kind in self._kinds:
+                if name in kind.parameters:
+                    size = kind.parameters[name].size if info.shape is None else None
+                    knots = [t for t in kind.knots if has[t]]
+                    self.values[knots, kind.layout.slices[name]] = rows[knots, :size]
 
     def take(self, other: ParameterTable) -> None:
         """Takes values of another table, from its knot t for knot t, from its end for the end, where both have them."""
@@ -264,6 +272,11 @@ def _unflattened(flat: Reals, shape: tuple[int, ...]) -> Reals:
     """Reshapes rows of scalars to values of a shape; scalars are in column-major order, as symbols are."""
     values = flat.reshape(len(flat), *shape[::-1])
     return values.transpose(0, *range(values.ndim - 1, 0, -1)).copy()
+
+
+def _flattened(values: Reals) -> Reals:
+    """Reshapes values, one for each row, to rows of scalars: the inverse of `_unflattened`."""
+    return values.transpose(0, *range(values.ndim - 1, 0, -1)).reshape(len(values), math.prod(values.shape[1:]))
 
 
 def _brief(value: Reals) -> str:
