@@ -117,31 +117,30 @@ def best_of(solutions: SolutionBatch) -> Solution:
     if not len(begun):
         raise UnsupportedOperationError(f"solve: none of {len(solutions)} starts has a solution: {solutions.error[0]}")
     good = begun[solutions.converged[begun]]
+    missed = {int(i): infeasibility(solutions[int(i)]) for i in begun if not solutions.converged[i]}
     if len(good):
-        found: Solution = solutions[int(good[np.argmin(solutions.cost[good])])]
+        best = int(good[np.argmin(solutions.cost[good])])
     else:
-        found = min((solutions[int(i)] for i in begun), key=_rank)
+        best = min(missed, key=lambda i: (max(SAME, missed[i]), solutions.cost[i]))
     seconds = float(np.nansum(solutions.seconds))
-    return replace(found, seconds=seconds, optima=_optima(solutions.cost[good]), ends=_ends(solutions, begun))
+    return replace(
+        solutions[best], seconds=seconds, optima=_optima(solutions.cost[good]), ends=_ends(solutions, begun, missed)
+    )
 
 
-def _ends(solutions: SolutionBatch, begun: npt.NDArray[np.intp]) -> tuple[tuple[str, int, float], ...]:
+def _ends(
+    solutions: SolutionBatch, begun: npt.NDArray[np.intp], missed: Mapping[int, float]
+) -> tuple[tuple[str, int, float], ...]:
     """Outcomes of the starts, the most frequent first: status, number of starts, lowest cost of a feasible motion.
 
-    The cost of states and controls that violate dynamics or constraints is none of a motion.
+    `missed` is what those that have not converged miss, see `infeasibility`. The cost of states and controls that
+    violate dynamics or constraints is none of a motion.
     """
     names = np.array([status if i in begun or status == ERROR else "" for i, status in enumerate(solutions.status)])
-    left = [i for i in begun.tolist() if not solutions.converged[i]]
-    torn = [i for i in left if infeasibility(solutions[i]) > SAME]
     costs = np.where(np.isfinite(solutions.cost), solutions.cost, np.inf)
-    costs[torn] = np.inf
+    costs[[i for i, size in missed.items() if size > SAME]] = np.inf
     found = [(name, count, float(costs[names == name].min())) for name, count in Counter(names.tolist()).most_common()]
     return tuple((name, count, cost if np.isfinite(cost) else np.nan) for name, count, cost in found)
-
-
-def _rank(solution: Solution) -> tuple[float, float]:
-    """Largest gap or violation, or `SAME` if it is smaller, and the cost."""
-    return max(SAME, infeasibility(solution)), solution.cost
 
 
 def _optima(costs: Reals) -> tuple[tuple[float, int], ...]:
