@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trajopt.solution import IterationRecord
-from trajopt.solvers.qp import QPSolution, QPStatus
+from trajopt.solvers.qp import InteriorPointOptions, QPSolution, QPStatus
 from trajopt.solvers.sqp.merit import Descent, Taken
 from trajopt.solvers.sqp.progress import SQPProgress
 from trajopt.solvers.sqp.quadratic_model import FIRST_RIDGE
@@ -23,6 +23,7 @@ SLIGHT = 0.01  # part of the squared violations; a promise below it counts as no
 PARTIAL = 0.03  # times relative_tolerance, where the last promise was too much: it is exact without rows
 SLACK = 10.0  # times the largest products of multipliers and distances, where a program ended at rounding
 LEAST_COST = 1e-5  # times the typical cost: of what tolerances are relative to
+LEAST_PRODUCT = InteriorPointOptions.tolerance  # at which programs end: no smaller one can be required
 MORE, LEAST_RIDGE = 8.0, 1e-7  # factor of δ after a failed search; the smallest that a later one begins below
 FALLS = 0.5  # part of the last gradient below which it falls: a promise of nothing is no end then
 
@@ -121,7 +122,8 @@ class ProgramSteps(MethodAbstract):
         if not (feasible and run.violation < options.feasibility):
             return False
         least = SLACK if step.status is QPStatus.ROUNDING else 1.0
-        if not run.complementarity < least * max(options.tolerance, options.feasibility) * min(1.0, size):
+        products = max(LEAST_PRODUCT, max(options.tolerance, options.feasibility) * min(1.0, size))
+        if not run.complementarity < least * products:
             return False
         solved = step.status in (QPStatus.SOLVED, QPStatus.ROUNDING) or options.qp_iterations is not None
         rounding = options.relative_tolerance * size * (PARTIAL if partial else 1.0)

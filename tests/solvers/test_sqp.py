@@ -13,8 +13,11 @@ from tests.support import ocp_problems
 from tests.support.ocp_problems import OptimalControlProblem
 from trajopt import problems
 from trajopt.actions import ActionModelDiscrete
+from trajopt.actions.differential import DifferentialActionModelSymbolic
+from trajopt.actions.integrated import IntegratedActionModelRK4
 from trajopt.constraints import ConstraintStack
-from trajopt.residuals import ResidualModelControl, ResidualModelState
+from trajopt.costs import CostStack
+from trajopt.residuals import ResidualModelControl, ResidualModelState, ResidualModelSymbolic
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import SolverStatus
 from trajopt.solvers import SolverSQP, SQPOptions
@@ -76,6 +79,29 @@ def test_gains_are_those_of_the_perturbed_problem() -> None:
     assert moved.converged
     dx = moved.xs[:-1] - solution.xs[:-1]
     np.testing.assert_allclose(moved.us, solution.us - np.einsum("tij,tj->ti", solution.K, dx), atol=1e-6)
+
+
+class Drive(DifferentialActionModelSymbolic):
+    """dx/dt = (v cos θ, v sin θ, ω)."""
+
+    def xdot(self, x: SX, u: SX) -> SX:
+        return ca.vertcat(u[0] * ca.cos(x[2]), u[0] * ca.sin(x[2]), u[1])
+
+
+def test_a_goal_that_is_reached_at_no_cost_converges() -> None:
+    """Products of multipliers and distances are at rounding; no fraction of a cost of 0 bounds them."""
+    state = StateVector(3)
+    limits = ConstraintStack(state).add("speeds", ResidualModelControl(state), lower=-2.0, upper=2.0)
+    circle = ResidualModelSymbolic(state, lambda x: (x[0] + 0.5) ** 2 + (x[1] + 0.45) ** 2)
+    limits.add("circle", circle, lower=0.3**2)
+    knot = IntegratedActionModelRK4(Drive(state, 2, CostStack(state), constraints=limits), dt=0.1)
+    end = CostStack(state).add("goal", ResidualModelState(state), weight=1.0)
+    solution = SolverSQP(ShootingProblem([-1.0, -1.0, 0.7], [knot] * 30, end)).solve()
+    assert solution.converged
+    assert solution.iterations <= 15
+    np.testing.assert_allclose(solution.xs[-1], 0.0, atol=1e-9)
+    assert min(np.hypot(solution.xs[:, 0] + 0.5, solution.xs[:, 1] + 0.45)) >= 0.3 - 1e-9
+    assert np.abs(solution.us).max() <= 2.0
 
 
 def test_unreachable_end_is_infeasible() -> None:
