@@ -13,7 +13,9 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.robots.bases import floats
 from trajopt.robots.file_checks import broken, check_file
 from trajopt.robots.mimic import with_equalities
+from trajopt.robots.mjcf_joints import file_joints, limit_positions
 from trajopt.robots.mjcf_motors import limit_efforts
+from trajopt.robots.xml_elements import read_xml
 
 FILE_SUFFIXES = (".urdf", ".xml", ".mjcf")
 
@@ -59,12 +61,10 @@ def load_file(path: Path, floating_base: bool | None, *, mimic: bool = False) ->
         has_floating_base = floats(model)
         if floating_base and not has_floating_base:
             model = _load_floating_mjcf(str(path))
-        limit_efforts(model, path)
-        if mimic:
-            model = with_equalities(model, path)
     except (ValueError, RuntimeError) as error:
         why = broken(path) or str(error)
         raise InvalidArgumentError(f"source: expected a valid robot in {str(path)!r}, got: {why}") from error
+    _set_limits(model, path)
     if floating_base and not floats(model):
         raise InvalidArgumentError(
             f"floating_base: expected None or False, got True; the first body in {str(path)!r} already has the joint "
@@ -75,7 +75,20 @@ def load_file(path: Path, floating_base: bool | None, *, mimic: bool = False) ->
             f"floating_base: expected None or True, got False; {str(path)!r} has the free joint {model.names[1]!r}, "
             "which Robot.lock_joints can lock"
         )
-    return model
+    return with_equalities(model, path) if mimic else model
+
+
+def _set_limits(model: pin.Model, path: Path) -> None:
+    """Sets the limits of a model to those of its MJCF file, which has all joints of it, or is refused."""
+    root = read_xml(path)
+    if root is None:
+        return
+    compilers = root.all("compiler")
+    degrees = all(compiler.attributes.get("angle", "degree") == "degree" for compiler in compilers)
+    automatic = all(compiler.attributes.get("autolimits", "true") == "true" for compiler in compilers)
+    joints = file_joints(root, model)
+    limit_positions(model, joints, degrees=degrees, automatic=automatic)
+    limit_efforts(model, root, joints, automatic=automatic)
 
 
 def _load_floating_mjcf(path: str) -> pin.Model:

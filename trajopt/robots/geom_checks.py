@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from trajopt.errors import shown
+from trajopt.robots.mjcf_classes import Attributes, with_classes
 from trajopt.robots.xml_elements import XmlElement
 
 _SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
 """Sizes that a geom of a type has [-]; with `fromto`, the last one follows from that."""
-
-Attributes = Mapping[str, XmlElement]
-"""Elements that set each attribute of a geom."""
 
 
 def check_geoms(root: XmlElement) -> None:
@@ -20,28 +16,8 @@ def check_geoms(root: XmlElement) -> None:
     Raises:
         InvalidArgumentError: A size is missing or not > 0, or both ends of a geom are at one point.
     """
-    classes: dict[str, Attributes] = {}
-    for entry in root.all("default"):
-        _read_class(entry, {}, classes)
-    for body in root.all("worldbody"):
-        _check_inside(body, "main", classes)
-
-
-def _read_class(entry: XmlElement, inherited: Attributes, classes: dict[str, Attributes]) -> None:
-    own = {name: geom for geom in entry.all("geom") for name in geom.attributes}
-    classes[entry.attributes.get("class", "main")] = attributes = {**inherited, **own}
-    for child in entry.all("default"):
-        _read_class(child, attributes, classes)
-
-
-def _check_inside(element: XmlElement, name: str, classes: Mapping[str, Attributes]) -> None:
-    name = element.attributes.get("childclass", name)
-    for child in element.children:
-        if child.tag == "geom":
-            default = classes.get(child.attributes.get("class", name), {})
-            _check(child, {**default, **dict.fromkeys(child.attributes, child)})
-        else:
-            _check_inside(child, name, classes)
+    for geom, attributes in with_classes(root, ("geom",)):
+        _check(geom, attributes)
 
 
 def _check(geom: XmlElement, attributes: Attributes) -> None:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pinocchio as pin
 
-from trajopt.robots.xml_elements import ACTUATORS, XmlElement, read_xml
+from trajopt.robots.mjcf_classes import texts, with_classes
+from trajopt.robots.mjcf_joints import FileJoint
+from trajopt.robots.xml_elements import ACTUATORS, XmlElement
 
 _LOG = logging.getLogger(__name__)
 
 Attributes = Mapping[str, str]
 
 
-def limit_efforts(model: pin.Model, path: Path) -> None:
+def limit_efforts(model: pin.Model, root: XmlElement, joints: Sequence[FileJoint], *, automatic: bool) -> None:
     """Lowers the effort limits of a model to what the motors of its MJCF file can give.
 
     A motor gives at most gear · forcerange, and a <motor> or <general> of constant gain at most gear · gain ·
@@ -25,62 +26,28 @@ def limit_efforts(model: pin.Model, path: Path) -> None:
 
     Args:
         model: Model of the file.
-        path: The MJCF file.
+        root: The file.
+        joints: Its joints.
+        automatic: Whether a range is a limit without `ctrllimited` or `forcelimited`.
     """
-    root = read_xml(path)
-    limits: dict[str, float] = {}
-    for tag, own in () if root is None else _actuators(root):
-        limit = _limit(tag, own, _on(root, "autolimits"))
+    places = {joint.attributes.get("name"): joint.at_v for joint in joints if joint.kind in ("slide", "hinge")}
+    limits: dict[int, float] = {}
+    for element, attributes in with_classes(root, ACTUATORS):
+        own = texts(attributes)
+        limit = _limit(element.tag, own, automatic)
         joint = own.get("joint", own.get("jointinparent"))
-        if joint is not None and model.existJointName(joint) and model.joints[model.getJointId(joint)].nv == 1:
-            limits[joint] = limits.get(joint, 0.0) + limit
+        if joint is not None and joint in places:
+            limits[places[joint]] = limits.get(places[joint], 0.0) + limit
         elif np.isfinite(limit):
-            name = own.get("name", tag)
+            name = own.get("name", element.tag)
             _LOG.warning(
-                "%s: the limit of actuator %r is not used, as it does not move a single joint", path.name, name
+                "%s: the limit of actuator %r is not used, as it does not move a single joint", root.path.name, name
             )
-    for joint, limit in limits.items():
-        at = model.joints[model.getJointId(joint)].idx_v
+    for at, limit in limits.items():
         least = min(limit, float(model.effortLimit[at]))
         for name in ("effortLimit", "upperEffortLimit", "lowerEffortLimit"):
             if hasattr(model, name):  # the latter two since Pinocchio 4
                 getattr(model, name)[at] = -least if name.startswith("lower") else least
-
-
-def _on(root: XmlElement | None, name: str) -> bool:
-    """Whether a switch of the compiler is on, as it is by default."""
-    compilers = [] if root is None else root.all("compiler")
-    return all(compiler.attributes.get(name, "true") == "true" for compiler in compilers)
-
-
-def _actuators(root: XmlElement) -> Iterator[tuple[str, Attributes]]:
-    """Kind and attributes of each actuator, with those of its class."""
-    classes = _classes(root)
-    for group in root.all("actuator"):
-        for element in group.children:
-            inherited = classes.get(element.attributes.get("class", "main"), {})
-            yield element.tag, {**inherited, **element.attributes}
-
-
-def _classes(root: XmlElement) -> dict[str, Attributes]:
-    """Attributes of actuators by class; the outermost class is "main"."""
-    found: dict[str, Attributes] = {}
-
-    def visit(element: XmlElement, inherited: Attributes) -> None:
-        own = dict(inherited)
-        for child in element.children:
-            if child.tag in ACTUATORS:
-                own.update({name: text for name, text in child.attributes.items() if name != "class"})
-        outermost = element.parent is None or element.parent.tag != "default"
-        found["main" if outermost else element.attributes.get("class", "")] = own
-        if outermost and "class" in element.attributes:
-            found[element.attributes["class"]] = own
-        for child in element.all("default"):
-            visit(child, own)
-
-    for element in root.all("default"):
-        visit(element, found.get("main", {}))
-    return found
 
 
 def _limit(tag: str, own: Attributes, auto: bool) -> float:

@@ -14,9 +14,14 @@ ACTUATORS = (
 )  # fmt: skip
 """Kinds of actuators in an MJCF."""
 
-_OWNERS = {"link": "link", "body": "link", "joint": "joint", "geom": "geom", "site": "site"} | dict.fromkeys(
-    ACTUATORS, "actuator"
-)
+_OWNERS = {
+    "link": "link",
+    "body": "link",
+    "joint": "joint",
+    "freejoint": "joint",
+    "geom": "geom",
+    "site": "site",
+} | dict.fromkeys(ACTUATORS, "actuator")
 
 
 @dataclass(frozen=True, eq=False)

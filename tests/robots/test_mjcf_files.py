@@ -1,0 +1,78 @@
+"""Tests of what an MJCF file means, beside MuJoCo's reader."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from trajopt import load_robot
+from trajopt.errors import InvalidArgumentError
+
+GEOM = '<geom type="box" size="0.1 0.2 0.3"/>'
+TREE = f"""<body name="a"><joint name="a1" {{}}/><joint name="a2" axis="0 1 0" {{}}/>{GEOM}
+<body name="b" pos="0 0 1"><joint type="slide" name="b1" {{}}/>{GEOM}</body>
+<body name="c" pos="0 1 0"><joint name="c1" {{}}/>{GEOM}</body></body>"""
+
+RANGES = {
+    "slides beside hinges": ("", ('range="-90 60"', "", 'range="-0.1 0.2"', 'range="0 45"')),
+    "radians": ('<compiler angle="radian"/>', ('range="-1 1"', "", 'range="-0.1 0.2"', 'range="0 0.5"')),
+    "a reference": ("", ('ref="30" range="-10 60"', "", 'ref="0.1" range="-0.1 0.2"', "")),
+    "switched off": ("", ("", 'range="-10 20" limited="false"', 'range="-1 2" limited="false"', "")),
+    "switched on": (
+        '<compiler autolimits="false"/>',
+        ("", 'range="-10 20" limited="true"', 'range="-1 2" limited="true"', ""),
+    ),
+    "of a class": (
+        '<default><joint range="-5 5"/><default class="x"><joint range="-0.3 7"/></default></default>',
+        ("", 'class="x"', 'class="x"', ""),
+    ),
+}
+
+
+def write(tmp_path: Path, bodies: str, *, before: str = "", after: str = "") -> Path:
+    path = tmp_path / "robot.xml"
+    path.write_text(f"<mujoco>{before}<worldbody>{bodies}</worldbody>{after}</mujoco>")
+    return path
+
+
+@pytest.mark.parametrize("name", RANGES)
+def test_position_limits_are_those_of_mujoco(tmp_path: Path, name: str) -> None:
+    before, joints = RANGES[name]
+    path = write(tmp_path, TREE.format(*joints), before=before)
+    model, theirs = load_robot(path).model, mujoco.MjModel.from_xml_path(str(path))
+    limits = np.where(theirs.jnt_limited[:, None] == 1, theirs.jnt_range, [-np.inf, np.inf])
+    np.testing.assert_allclose(np.stack([model.lowerPositionLimit, model.upperPositionLimit], axis=1), limits)
+
+
+def test_limits_keep_their_joints_below_a_floating_base(tmp_path: Path) -> None:
+    bodies = f'<body name="root">{GEOM}{TREE.format("", "", "", "")}</body>'.replace(
+        'name="b1"', 'name="b1" range="-0.1 0.2"'
+    )
+    robot = load_robot(write(tmp_path, bodies), floating_base=True)
+    np.testing.assert_allclose(robot.model.lowerPositionLimit[7:], [-np.inf, -np.inf, -0.1, -np.inf])
+
+
+def test_a_motor_limits_the_second_joint_of_a_body(tmp_path: Path) -> None:
+    motor = '<actuator><motor joint="a2" ctrlrange="-2 2" gear="3"/></actuator>'
+    robot = load_robot(write(tmp_path, TREE.format("", "", "", ""), after=motor))
+    np.testing.assert_array_equal(robot.model.effortLimit, [np.inf, 6.0, np.inf, np.inf])
+
+
+LOST = {
+    "a second tree": f'<body name="t">{GEOM}</body><body name="a"><joint name="lost"/>{GEOM}</body>',
+    "two free bodies": f'<body name="a"><freejoint/>{GEOM}</body><body name="b"><freejoint name="lost"/>{GEOM}</body>',
+    "a body without a name": f"""<body name="a"><joint/>{GEOM}<body name="b"><joint/>{GEOM}<body><joint name="lost"/>
+{GEOM}</body></body><body><joint/>{GEOM}</body></body>""",
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_joints_that_pinocchio_leaves_out_are_refused(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path, LOST[name])
+    assert pin.buildModelFromMJCF(str(path)).nv < mujoco.MjModel.from_xml_path(str(path)).nv
+    with pytest.raises(InvalidArgumentError, match=r"'lost': expected a body with a name .* leaves out"):
+        load_robot(path)

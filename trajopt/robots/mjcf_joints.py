@@ -1,0 +1,95 @@
+"""Joints of MJCF files: which coordinates of Pinocchio's model they have, and their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from trajopt.robots.bases import base_joints
+from trajopt.robots.mjcf_classes import texts, with_classes
+from trajopt.robots.xml_elements import XmlElement
+
+_SIZES = {"free": (7, 6), "ball": (4, 3), "slide": (1, 1), "hinge": (1, 1)}
+"""Numbers of coordinates and of velocities of a joint of a type [-]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileJoint:
+    """A joint of an MJCF file.
+
+    Attributes:
+        element: Its element.
+        attributes: Texts of its attributes, with those of its class.
+        kind: Its type: "free", "ball", "slide" or "hinge".
+        at_q: Index of its first coordinate in the model [-].
+        at_v: Index of its first velocity [-].
+    """
+
+    element: XmlElement
+    attributes: dict[str, str]
+    kind: str
+    at_q: int
+    at_v: int
+
+
+def file_joints(root: XmlElement, model: pin.Model) -> list[FileJoint]:
+    """Joints of a file, in its order, which is that of the model's coordinates.
+
+    Args:
+        root: The file.
+        model: Its model, which may have a floating base that the file does not have.
+
+    Raises:
+        InvalidArgumentError: The model lacks joints of the file. In silence Pinocchio's reader leaves out all bodies of
+            the world but the first one, and bodies without a name.
+    """
+    joints = list(_in_file(root))
+    at_q = at_v = 0
+    added = base_joints(model)
+    if added and model.names[added] == "root_joint" and (not joints or joints[0][2] != "free"):
+        at_q, at_v = _SIZES["free"]
+    found = []
+    for element, attributes, kind in joints:
+        found.append(FileJoint(element=element, attributes=attributes, kind=kind, at_q=at_q, at_v=at_v))
+        at_q, at_v = at_q + _SIZES[kind][0], at_v + _SIZES[kind][1]
+    if (at_q, at_v) != (model.nq, model.nv):
+        read = {frame.name for frame in model.frames if frame.type == pin.FrameType.BODY}
+        bodies = {joint.element: joint.element.parent for joint in found}
+        lost = next((e for e, body in bodies.items() if body is None or body.attributes.get("name") not in read), root)
+        raise lost.refusal(
+            "a body with a name in the tree of the first body of the world",
+            f"one that Pinocchio's reader leaves out: it reads {model.nv} of {at_v} degrees of freedom",
+        )
+    return found
+
+
+def limit_positions(model: pin.Model, joints: list[FileJoint], *, degrees: bool, automatic: bool) -> None:
+    """Sets the position limits of a model to those of its MJCF file.
+
+    Pinocchio 4.1 reads ranges of slides as degrees, subtracts `ref`, and keeps ranges that are switched off.
+
+    Args:
+        model: Model of the file.
+        joints: Joints of the file.
+        degrees: Whether angles in the file are in degrees.
+        automatic: Whether a range is a limit without `limited`.
+    """
+    for joint in joints:
+        if "range" not in joint.attributes or joint.kind not in ("slide", "hinge"):
+            continue
+        limited = joint.attributes.get("limited", "auto")
+        ends = np.array([float(word) for word in joint.attributes["range"].split()])
+        if limited == "false" or (limited == "auto" and not automatic):
+            ends = np.array([-np.inf, np.inf])
+        elif degrees and joint.kind == "hinge":
+            ends = np.radians(ends)
+        model.lowerPositionLimit[joint.at_q], model.upperPositionLimit[joint.at_q] = ends
+
+
+def _in_file(root: XmlElement) -> Iterator[tuple[XmlElement, dict[str, str], str]]:
+    for element, attributes in with_classes(root, ("joint", "freejoint")):
+        own = texts(attributes)
+        yield element, own, "free" if element.tag == "freejoint" else own.get("type", "hinge")
