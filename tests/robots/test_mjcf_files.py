@@ -76,3 +76,39 @@ def test_joints_that_pinocchio_leaves_out_are_refused(tmp_path: Path, name: str)
     assert pin.buildModelFromMJCF(str(path)).nv < mujoco.MjModel.from_xml_path(str(path)).nv
     with pytest.raises(InvalidArgumentError, match=r"'lost': expected a body with a name .* leaves out"):
         load_robot(path)
+
+
+BODY = f'<body name="a" euler="30 40 50"><joint/>{GEOM}</body>'
+MISREAD = {
+    "a frame": ("", f'<body name="a"><joint/>{GEOM}<frame pos="0 0 1">{GEOM}</frame></body>', "got <frame>"),
+    "copies": ("", f'<replicate count="2" offset="1 0 0">{BODY}</replicate>', "got <replicate>"),
+    "another file": ('<include file="motors.xml"/>', BODY, r"got <include>.*line 1"),
+    "order of angles": ('<compiler eulerseq="ZYX"/>', BODY, r"eulerseq='xyz' or quaternions .*got 'ZYX'"),
+    "total mass": ('<compiler settotalmass="7"/>', BODY, "got settotalmass"),
+    "axis": (
+        "",
+        BODY.replace("euler", "axisangle").replace("50", "50 9"),
+        "an axis of norm 1 as axisangle, got 70.7107",
+    ),
+    "groups": (
+        '<compiler inertiagrouprange="0 2"/>',
+        BODY.replace("<geom", '<geom group="3"'),
+        "mass='0'.*got group 3",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISREAD)
+def test_what_pinocchio_reads_as_other_values_is_refused(tmp_path: Path, name: str) -> None:
+    before, bodies, message = MISREAD[name]
+    with pytest.raises(InvalidArgumentError, match=message):
+        load_robot(write(tmp_path, bodies, before=before))
+
+
+def test_the_order_of_angles_does_not_matter_without_angles(tmp_path: Path) -> None:
+    bodies = BODY.replace('euler="30 40 50"', 'axisangle="0 0.6 0.8 30"')
+    path = write(tmp_path, bodies, before='<compiler eulerseq="ZYX" inertiagrouprange="0 2"/>')
+    theirs = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(theirs)
+    mujoco.mj_forward(theirs, data)
+    np.testing.assert_allclose(load_robot(path).placement([0.0], "a")[:3, :3], data.xmat[1].reshape(3, 3), atol=1e-12)

@@ -11,6 +11,7 @@ import numpy as np
 
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.robots.geom_checks import check_geoms
+from trajopt.robots.mjcf_classes import with_classes
 from trajopt.robots.xml_elements import ACTUATORS, XmlElement, parse_xml, read_xml
 
 _logger = logging.getLogger(__name__)
@@ -52,6 +53,16 @@ _MJCF: Counts = {
 }
 """The same for elements of an MJCF."""
 
+_ANEW = "(mujoco.MjSpec.from_file(path), .compile() and .to_xml() write such a file)"
+
+_LEFT_OUT = {
+    "frame": "its content in the body around it",
+    "replicate": "each of its bodies",
+    "attach": "the bodies of the attached model",
+    "include": f"the content of the included file {_ANEW}",
+}
+"""What an MJCF needs instead of elements that Pinocchio's reader leaves out."""
+
 
 def check_file(path: Path) -> None:
     """Checks the numbers of a URDF or MJCF file.
@@ -61,9 +72,9 @@ def check_file(path: Path) -> None:
 
     Raises:
         InvalidArgumentError: A value is no number, not finite or impossible: a mass or a principal moment < 0, an axis
-            of zeros, a lower limit above the upper one, a geom without size; or links and joints of a URDF are no tree:
-            a name occurs twice, a joint has an unknown type or link. The message names the link or the joint, the
-            element and its line.
+            of zeros, a lower limit above the upper one, a geom without size; links and joints of a URDF are no tree:
+            a name occurs twice, a joint has an unknown type or link; or Pinocchio misreads a part of an MJCF. The
+            message names the link or the joint, the element and its line.
     """
     root = read_xml(path)
     if root is None:
@@ -75,6 +86,7 @@ def check_file(path: Path) -> None:
     else:
         elements = [e for e in root.every() if _above(e, ("worldbody", "default", "actuator"))]
         _check_numbers(elements, _MJCF)
+        _check_read(root)
         check_geoms(root)
     for element in elements:
         if element.tag == "inertial":
@@ -82,6 +94,32 @@ def check_file(path: Path) -> None:
         elif element.tag == "joint":
             _check_joint(element)
     _check_lengths(elements)
+
+
+def _check_read(root: XmlElement) -> None:
+    """Refuses parts of an MJCF that Pinocchio's reader leaves out, or reads as other values, in silence."""
+    for element in root.every():
+        if element.tag in _LEFT_OUT:
+            raise element.refusal(_LEFT_OUT[element.tag], f"<{element.tag}>, which Pinocchio's reader leaves out")
+        if len(axis := element.numbers("axisangle")[:3]) == 3 and not np.isclose(np.linalg.norm(axis), 1.0, atol=1e-5):
+            raise element.refusal("an axis of norm 1 as axisangle", f"{np.linalg.norm(axis):.6g}")
+    for compiler in root.all("compiler"):
+        turned = any("euler" in element.attributes for element in root.every())
+        if turned and (order := compiler.attributes.get("eulerseq", "xyz")) != "xyz":
+            raise compiler.refusal(f"angles in the order of eulerseq='xyz' or quaternions {_ANEW}", shown(order))
+        if any(number > 0.0 for number in compiler.numbers("settotalmass")):
+            raise compiler.refusal(f"masses of bodies {_ANEW}", "settotalmass")
+        if low_high := compiler.numbers("inertiagrouprange"):
+            _check_groups(root, *low_high)
+
+
+def _check_groups(root: XmlElement, low: float, high: float) -> None:
+    """Refuses geoms that give their body no mass in MuJoCo, as their group is outside of a range."""
+    for geom, attributes in with_classes(root, ("geom",)):
+        (group,) = attributes["group"].numbers("group") if "group" in attributes else (0.0,)
+        counts = geom.parent is not None and geom.parent.tag == "body" and geom.parent.first("inertial") is None
+        if counts and not low <= group <= high:
+            raise geom.refusal("mass='0', as its group is outside of inertiagrouprange", f"group {group:g}")
 
 
 def _check_lengths(elements: list[XmlElement]) -> None:
