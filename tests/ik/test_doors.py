@@ -29,6 +29,13 @@ def turning() -> tuple[trajopt.Robot, trajopt.CostStack]:
     return robot, trajopt.CostStack(state).add("rest", trajopt.ResidualModelState(state), 1.0)
 
 
+def still() -> trajopt.ConstraintStack:
+    """A point at a frame of the world."""
+    return trajopt.ConstraintStack(STATE).add(
+        "still", trajopt.ResidualModelFrameTranslation(STATE, "universe", [1.0, 0.0, 0.0]), equals=0.0
+    )
+
+
 SOLVE: dict[str, tuple[Any, type[TrajoptError], str]] = {
     "robot": (lambda: ik.solve("panda", TASK), InvalidArgumentError, r"robot: expected a Robot.*got 'panda'"),
     "none": (
@@ -58,6 +65,16 @@ SOLVE: dict[str, tuple[Any, type[TrajoptError], str]] = {
         lambda: ik.solve(*turning()),
         UnsupportedOperationError,
         r"limits: expected no limits of joint 'root_joint'",
+    ),
+    "fixed to the world": (
+        lambda: ik.solve(STATE.robot, still()),
+        InvalidArgumentError,
+        r"joints move, got none: still",
+    ),
+    "followed": (
+        lambda: ik.track(STATE.robot, still(), {"still.reference": np.zeros((3, 3))}, dt=0.1, q0=np.zeros(7)),
+        InvalidArgumentError,
+        r"joints move, got none: still; is their frame fixed to the world",
     ),
     "starts": (lambda: ik.solve(STATE.robot, TASK, starts=0), InvalidArgumentError, r"starts: expected .* got 0"),
     "seed": (lambda: ik.solve(STATE.robot, TASK, seed=-1), InvalidArgumentError, r"seed: expected .* got -1"),

@@ -135,7 +135,13 @@ class TaskModel(Model):
     @functools.cached_property
     def moving(self) -> npt.NDArray[np.intp]:
         """Indices of the tangent coordinates on which a task depends; fixed and all others keep their values."""
-        return self._moving(np.ones(self.nc, np.bool_))
+        moving = self._moving(np.ones(self.nc, np.bool_))
+        if not moving.size:
+            names = ", ".join([*self.constraints.names, *self.costs.names])
+            raise InvalidArgumentError(
+                f"tasks: expected a task that joints move, got none: {names}; is their frame fixed to the world?"
+            )
+        return moving
 
     @functools.cached_property
     def led(self) -> npt.NDArray[np.intp]:
