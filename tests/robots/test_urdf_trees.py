@@ -19,6 +19,12 @@ JOINT = '<joint name="j" type="fixed"><parent link="a"/><child link="b"/></joint
         (A + A + JOINT, r"link 'a' in line 1, a name that is taken in line 1"),
         (A + JOINT + JOINT, r"joint 'j' in line 1, a name that is taken"),
         (A + JOINT.replace("fixed", "hinge"), r"joint 'j' in line 1 has the type 'hinge'; expected one of revolute"),
+        (A + JOINT.replace("fixed", "revolute"), r"joint 'j' in line 1 has no <limit> with effort.*'continuous'"),
+        (A + JOINT.replace("<child", '<limit velocity="1"/><child'), r"joint 'j' in line 1 has no <limit> with effort"),
+        (
+            A + JOINT.replace("fixed", "prismatic").replace("<child", '<limit lower="-1" upper="1" effort="2"/><child'),
+            r"joint 'j' in line 1 has no <limit> with effort and velocity$",
+        ),
         (A + JOINT + JOINT.replace('"j"', '"k"'), r"joint 'k' in line 1 has the child 'b', as another joint has"),
         (A + '<link name="c"/>' + JOINT, r"2 links that are the child of no joint, 'a', 'c'"),
         (

@@ -176,11 +176,18 @@ def _twice(elements: Sequence[XmlElement]) -> str:
 
 
 def _bad_joint(joints: Sequence[XmlElement], links: Sequence[XmlElement]) -> str:
-    """Sentence on a joint whose type or one of whose links does not exist."""
+    """Sentence on a joint whose type or one of whose links does not exist, or that lacks limits."""
     names = {link.attributes.get("name") for link in links}
     for joint in joints:
         if (kind := joint.attributes.get("type")) not in _TYPES:
             return f"{joint.owner} in line {joint.line} has the type {kind!r}; expected one of {', '.join(_TYPES)}"
+        limit = joint.first("limit")
+        needs = (
+            kind in ("revolute", "prismatic") if limit is None else not {"effort", "velocity"} <= set(limit.attributes)
+        )
+        if needs:
+            other = "; a joint that turns without limits is 'continuous'" if kind == "revolute" else ""
+            return f"{joint.owner} in line {joint.line} has no <limit> with effort and velocity{other}"
         for end in (*joint.all("parent"), *joint.all("child")):
             name = end.attributes.get("link")
             if name not in names:
