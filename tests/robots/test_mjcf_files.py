@@ -93,8 +93,10 @@ MISREAD = {
     "groups": (
         '<compiler inertiagrouprange="0 2"/>',
         BODY.replace("<geom", '<geom group="3"'),
-        "mass='0'.*got group 3",
+        "mass='0'.*got a group outside of inertiagrouprange",
     ),
+    "mass of a class": ('<default><geom mass="2"/></default>', BODY, "mass as its own attribute, or an <inertial>"),
+    "picture": ("", BODY.replace("<geom", '<geom contype="0" conaffinity="0"'), "got contype='0' and conaffinity='0'"),
 }
 
 
@@ -103,6 +105,14 @@ def test_what_pinocchio_reads_as_other_values_is_refused(tmp_path: Path, name: s
     before, bodies, message = MISREAD[name]
     with pytest.raises(InvalidArgumentError, match=message):
         load_robot(write(tmp_path, bodies, before=before))
+
+
+def test_what_does_not_matter_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "sky.xml").write_text("<mujoco><visual/><asset/></mujoco>")
+    inertial = '<inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/>'
+    picture = BODY.replace("<geom", f'{inertial}<geom contype="0" conaffinity="0" group="3"')
+    before = '<include file="sky.xml"/><compiler inertiagrouprange="0 2"/><default><geom mass="3"/></default>'
+    assert load_robot(write(tmp_path, picture, before=before)).mass == 2.0
 
 
 def test_the_order_of_angles_does_not_matter_without_angles(tmp_path: Path) -> None:

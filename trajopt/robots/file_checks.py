@@ -10,8 +10,7 @@ from xml.parsers import expat
 import numpy as np
 
 from trajopt.errors import InvalidArgumentError, shown
-from trajopt.robots.geom_checks import check_geoms
-from trajopt.robots.mjcf_classes import with_classes
+from trajopt.robots.mjcf_checks import check_mjcf
 from trajopt.robots.xml_elements import ACTUATORS, XmlElement, parse_xml, read_xml
 
 _logger = logging.getLogger(__name__)
@@ -53,16 +52,6 @@ _MJCF: Counts = {
 }
 """The same for elements of an MJCF."""
 
-_ANEW = "(mujoco.MjSpec.from_file(path), .compile() and .to_xml() write such a file)"
-
-_LEFT_OUT = {
-    "frame": "its content in the body around it",
-    "replicate": "each of its bodies",
-    "attach": "the bodies of the attached model",
-    "include": f"the content of the included file {_ANEW}",
-}
-"""What an MJCF needs instead of elements that Pinocchio's reader leaves out."""
-
 
 def check_file(path: Path) -> None:
     """Checks the numbers of a URDF or MJCF file.
@@ -86,40 +75,13 @@ def check_file(path: Path) -> None:
     else:
         elements = [e for e in root.every() if _above(e, ("worldbody", "default", "actuator"))]
         _check_numbers(elements, _MJCF)
-        _check_read(root)
-        check_geoms(root)
+        check_mjcf(root)
     for element in elements:
         if element.tag == "inertial":
             _check_inertial(element)
         elif element.tag == "joint":
             _check_joint(element)
     _check_lengths(elements)
-
-
-def _check_read(root: XmlElement) -> None:
-    """Refuses parts of an MJCF that Pinocchio's reader leaves out, or reads as other values, in silence."""
-    for element in root.every():
-        if element.tag in _LEFT_OUT:
-            raise element.refusal(_LEFT_OUT[element.tag], f"<{element.tag}>, which Pinocchio's reader leaves out")
-        if len(axis := element.numbers("axisangle")[:3]) == 3 and not np.isclose(np.linalg.norm(axis), 1.0, atol=1e-5):
-            raise element.refusal("an axis of norm 1 as axisangle", f"{np.linalg.norm(axis):.6g}")
-    for compiler in root.all("compiler"):
-        turned = any("euler" in element.attributes for element in root.every())
-        if turned and (order := compiler.attributes.get("eulerseq", "xyz")) != "xyz":
-            raise compiler.refusal(f"angles in the order of eulerseq='xyz' or quaternions {_ANEW}", shown(order))
-        if any(number > 0.0 for number in compiler.numbers("settotalmass")):
-            raise compiler.refusal(f"masses of bodies {_ANEW}", "settotalmass")
-        if low_high := compiler.numbers("inertiagrouprange"):
-            _check_groups(root, *low_high)
-
-
-def _check_groups(root: XmlElement, low: float, high: float) -> None:
-    """Refuses geoms that give their body no mass in MuJoCo, as their group is outside of a range."""
-    for geom, attributes in with_classes(root, ("geom",)):
-        (group,) = attributes["group"].numbers("group") if "group" in attributes else (0.0,)
-        counts = geom.parent is not None and geom.parent.tag == "body" and geom.parent.first("inertial") is None
-        if counts and not low <= group <= high:
-            raise geom.refusal("mass='0', as its group is outside of inertiagrouprange", f"group {group:g}")
 
 
 def _check_lengths(elements: list[XmlElement]) -> None:
