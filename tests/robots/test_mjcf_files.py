@@ -122,3 +122,26 @@ def test_the_order_of_angles_does_not_matter_without_angles(tmp_path: Path) -> N
     data = mujoco.MjData(theirs)
     mujoco.mj_forward(theirs, data)
     np.testing.assert_allclose(load_robot(path).placement([0.0], "a")[:3, :3], data.xmat[1].reshape(3, 3), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("option", "z"),
+    [
+        ('<option gravity="0 1 -1.62"/>', -1.62),
+        ("<option/>", -9.81),
+        ('<option><flag gravity="disable"/></option>', 0.0),
+    ],
+)
+def test_torques_that_hold_a_posture_are_those_of_mujoco(tmp_path: Path, option: str, z: float) -> None:
+    path = write(tmp_path, TREE.format("", "", "", ""), before=option)
+    model, theirs = load_robot(path).model, mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(theirs)
+    data.qpos[:] = q = np.array([0.3, -0.4, 0.1, 0.5])
+    mujoco.mj_forward(theirs, data)
+    assert model.gravity.linear[2] == z
+    np.testing.assert_allclose(pin.computeGeneralizedGravity(model, model.createData(), q), data.qfrc_bias, atol=1e-9)
+
+
+def test_gravity_has_three_numbers(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgumentError, match="expected 3 numbers as gravity, got '-9.81'"):
+        load_robot(write(tmp_path, BODY, before='<option gravity="-9.81"/>'))

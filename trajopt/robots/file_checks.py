@@ -43,6 +43,7 @@ _URDF: Counts = {
 
 _POSE: dict[str, int | None] = {"pos": 3, "quat": 4, "axisangle": 4, "euler": 3, "xyaxes": 6, "zaxis": 3}
 _MJCF: Counts = {
+    "option": {"gravity": 3},
     "body": _POSE,
     "inertial": _POSE | {"mass": 1, "diaginertia": 3, "fullinertia": 6},
     "joint": {"pos": 3, "axis": 3, "range": 2, "armature": 1, "damping": None, "frictionloss": 1, "stiffness": None},
@@ -73,7 +74,7 @@ def check_file(path: Path) -> None:
         elements = [e for part in root.children if part.tag in ("link", "joint") for e in part.every()]
         _check_numbers(elements, _URDF)
     else:
-        elements = [e for e in root.every() if _above(e, ("worldbody", "default", "actuator"))]
+        elements = [e for e in root.every() if _above(e, ("worldbody", "default", "actuator")) or e.tag == "option"]
         _check_numbers(elements, _MJCF)
         check_mjcf(root)
     for element in elements:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
+import numpy as np
 import pinocchio as pin
 
 from trajopt.errors import InvalidArgumentError
@@ -64,7 +65,7 @@ def load_file(path: Path, floating_base: bool | None, *, mimic: bool = False) ->
     except (ValueError, RuntimeError) as error:
         why = broken(path) or str(error)
         raise InvalidArgumentError(f"source: expected a valid robot in {str(path)!r}, got: {why}") from error
-    _set_limits(model, path)
+    _complete(model, path)
     if floating_base and not floats(model):
         raise InvalidArgumentError(
             f"floating_base: expected None or False, got True; the first body in {str(path)!r} already has the joint "
@@ -78,8 +79,8 @@ def load_file(path: Path, floating_base: bool | None, *, mimic: bool = False) ->
     return with_equalities(model, path) if mimic else model
 
 
-def _set_limits(model: pin.Model, path: Path) -> None:
-    """Sets the limits of a model to those of its MJCF file, which has all joints of it, or is refused."""
+def _complete(model: pin.Model, path: Path) -> None:
+    """Sets limits and gravity of a model to those of its MJCF file, of which it has all joints, or is refused."""
     root = read_xml(path)
     if root is None:
         return
@@ -89,6 +90,11 @@ def _set_limits(model: pin.Model, path: Path) -> None:
     joints = file_joints(root, model)
     limit_positions(model, joints, degrees=degrees, automatic=automatic)
     limit_efforts(model, root, joints, automatic=automatic)
+    for option in root.all("option"):
+        if "gravity" in option.attributes:
+            model.gravity.linear = np.array(option.numbers("gravity"))
+        if any(flag.attributes.get("gravity") == "disable" for flag in option.all("flag")):
+            model.gravity.linear = np.zeros(3)
 
 
 def _load_floating_mjcf(path: str) -> pin.Model:
