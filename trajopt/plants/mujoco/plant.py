@@ -133,6 +133,7 @@ class MuJoCoPlant(Immutable, PlantAbstract):
         self._inertias = list(model.inertias)
         if path is None and all(isinstance(each, MDPContact) for each in touching):
             self.spheres = cast(tuple[MDPContact, ...], touching)
+        self._geoms = np.array([self.model.geom(geom_name(i)).id for i in range(len(self.spheres or ()))], dtype=int)
 
     def __repr__(self) -> str:
         return f"MuJoCoPlant({self.robot.name!r}, {self.model.ngeom} geoms, dt={self.usual_step:g} s)"
@@ -185,33 +186,27 @@ class MuJoCoPlant(Immutable, PlantAbstract):
 
     def contact_forces(self) -> Reals:
         """Force and position of each contact in the last step, in the world (n, 6) [N, m]; it acts on the robot."""
-        data, wrench, rows = self.data, np.zeros(6), []
+        data, touching, wrench = self.data, self.data.contact, np.zeros(6)
+        local = np.zeros((data.ncon, 3))
         for i in range(data.ncon):
-            contact = data.contact[i]
             self._mujoco.mj_contactForce(self.model, data, i, wrench)
-            sign = -1.0 if self.model.geom_bodyid[contact.geom[0]] else 1.0  # it acts from the first on the second
-            rows.append(np.concatenate([sign * contact.frame.reshape(3, 3).T @ wrench[:3], contact.pos]))
-        return np.array(rows).reshape(-1, 6)
+            local[i] = wrench[:3]
+        local[self.model.geom_bodyid[touching.geom[:, 0]] > 0] *= -1.0  # it acts from the first on the second
+        return np.hstack([np.einsum("nji,nj->ni", touching.frame.reshape(-1, 3, 3), local), touching.pos])
 
     def sphere_forces(self) -> dict[str, Reals]:
         """Force (3,) on each of `spheres` in the last step by name, in the world [N]."""
         return self._on_spheres(self.contact_forces()[:, :3])
 
     def sphere_loads(self) -> dict[str, Reals]:
-        normals = np.reshape([contact.frame[:3] for contact in self.data.contact[: self.data.ncon]], (-1, 3))
+        normals = self.data.contact.frame[:, :3]
         along = np.sum(self.contact_forces()[:, :3] * normals, axis=1, keepdims=True)
         return self._on_spheres(np.hstack([along * normals, np.abs(along)]))
 
     def _on_spheres(self, rows: Reals) -> dict[str, Reals]:
         """Sum (m,) of the rows (ncon, m) of the contacts of each sphere, by name."""
-        spheres = self.spheres or ()
-        sums = {each.name: np.zeros(rows.shape[1]) for each in spheres}
-        geoms = [self.model.geom(geom_name(i)).id for i in range(len(spheres))]
-        for contact, row in zip(self.data.contact[: self.data.ncon], rows):
-            for name, geom in zip(sums, geoms):
-                if geom in contact.geom:
-                    sums[name] += row
-        return sums
+        touches = (self.data.contact.geom[:, :, None] == self._geoms).any(axis=1)
+        return dict(zip((each.name for each in self.spheres or ()), touches.T.astype(float) @ rows))
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Writes the MJCF file, for MuJoCo's own viewer, and returns its path.
