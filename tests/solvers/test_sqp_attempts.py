@@ -12,6 +12,7 @@ import pytest
 from tests.solvers.test_sqp_clock import corner
 from tests.support.constraints_that_hold import pendulum_problem
 from tests.support.hard_problems import (
+    among_posts,
     aside,
     crane,
     double_integrator,
@@ -61,6 +62,18 @@ def test_a_crane_is_solved_by_interior_points() -> None:
     assert methods(solution) == ["linear", "interior"]
     assert {(record.attempt, record.method) for record in solution.history} == {(1, "linear"), (2, "interior")}
     assert worst(solution) < 1e-6
+
+
+@pytest.mark.slow
+def test_a_car_that_can_not_turn_at_its_guess_parks_among_posts() -> None:
+    """Its first interior-point steps are long and say nothing. Where they are kept, 300 iterations find nothing."""
+    solution = SolverSQP(among_posts()).solve()
+    assert solution.converged
+    assert methods(solution) == ["linear", "interior"]
+    assert solution.iterations <= 100
+    assert worst(solution) < 1e-6
+    assert np.abs(solution.stationarity()).max() < 1e-6
+    assert solution.cost == pytest.approx(7.963, rel=1e-3)  # IPOPT 7.963
 
 
 @pytest.mark.parametrize("T", [30, 40, 60])

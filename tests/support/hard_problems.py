@@ -165,6 +165,31 @@ def aside() -> tuple[ShootingProblem, Guess]:
     return ShootingProblem(start, [model] * 120, ends_at(state, goal)), (xs, np.zeros((120, 2)))
 
 
+class HastyCar(Car):
+    """The same car, in a hurry."""
+
+    def running_cost(self, x: SX, u: SX) -> SX:
+        return SX(self.dt * (1.0 + 5e-3 * ca.sumsqr(u)))
+
+
+def among_posts() -> ShootingProblem:
+    """A car parks among round posts as fast as it can; at rest, where guesses begin, it can't turn to first order."""
+    state, start, goal = StateVector(5), np.array([-0.2, 1.0, -0.3, 0.0, 0.0]), np.array([4.0, -2.5, 0.0, 0.0, 0.0])
+    rows = ConstraintStack(state).add("motors", ResidualModelControl(state), lower=[-1.5, -0.8], upper=[1.5, 0.8])
+    rows.add("range", ResidualModelState(state, elements=[3, 4]), lower=[-2.0, -0.6], upper=[2.0, 0.6])
+
+    def clearances(x: SX) -> SX:
+        posts = ([1.3, -1.9], 0.8), ([8.2, -2.4], 0.8), ([2.8, 2.7], 0.6)
+        disks = [x[:2] + at * ca.vertcat(ca.cos(x[2]), ca.sin(x[2])) for at in (0.25, 2.25)]
+        return ca.vertcat(*[ca.norm_2(disk - ca.DM(post)) - radius - 1.0 for disk in disks for post, radius in posts])
+
+    rows.add("posts", ResidualModelSymbolic(state, clearances), lower=0.0)
+    model = HastyCar(2, rows, dt=0.15, goal=goal, weight=0.0, effort=1.0)
+    problem = ShootingProblem(start, [model] * 60, ends_at(state, goal))
+    problem.free("dt", 0.01, 0.5)
+    return problem
+
+
 class CarAmongCars(Car):
     """A car of 4.5 x 1.8 m, whose further controls are two lines (angle of the normal, distance) that separate it."""
 

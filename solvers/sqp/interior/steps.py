@@ -42,6 +42,7 @@ ERROR = 2e-15  # of the Lagrangian by rounding, relative to its size
 JAMMED, MEMORY = 0.02, 10  # mean step length of a solve that bounds have stopped, over about so many iterations
 GROWTH, FEW = 10.0, 1e-4  # of gaps in a step, from this part of the first infeasibility: 15 -> 19 of 20 shuttles
 LEAST = 0.1  # typical cost, relative to that of the guess: a trajectory that is left behind may have a far smaller one
+SHORT, WILD = 0.4, 5e3  # mean step length, and δ before, at which slacks begin anew: 20 of 20 parkings, not 15
 FAILURES = 8  # searches without a step, one after the other, that end it
 
 
@@ -92,6 +93,7 @@ class InteriorSteps(MethodAbstract):
         lam = np.zeros((len(c), e.state.ndx))
         self._point = Point(xs=e.xs, us=e.us, cost=self.scale * e.cost, f=e.f, c=c, barrier=barrier, lam=lam)
         self._close, self._last_ridge, self._forced = 0, 0.0, 0.0
+        self._renewals, self._wild = self._trials.renewals, False
         self.ridge, self.length, self.mean_length, self.promised, self._last_error = 0.0, 0.0, 1.0, 0.0, math.inf
         self._measure()
         self._filter = Filter(max(1.0, self._point.infeasibility(units.states)), rounding=ERROR)
@@ -133,14 +135,32 @@ class InteriorSteps(MethodAbstract):
         if step is None or point is None:
             self.failures, self._filter.entries, self.promised = self.failures + 1, [], 0.0
             self._forced = self._trials.factors[0] * max(self.ridge, self._trials.first_ridge)
+        else:
+            self.failures, self._forced, self.promised = 0, 0.0, step.slope / self.scale
+            self._e.xs[:], self._e.us[:] = point.xs, point.us
+            self._e.expand(x0)
+            self._point, self._last_error = point, self.error
+            self._measure()
+            self._close = self._close + 1 if self.error <= ROUNDING else 0
+        feasible = self._point.infeasibility(self._units.states) < self._trials.tolerance
+        self._wild |= self.ridge > WILD
+        if self._wild and not feasible and self._renewals and (self.failures == 1 or self.mean_length < SHORT):
+            self._renew()
+        elif self.failures:
             return step is not None and self.failures < FAILURES
-        self.failures, self._forced, self.promised = 0, 0.0, step.slope / self.scale
-        self._e.xs[:], self._e.us[:] = point.xs, point.us
-        self._e.expand(x0)
-        self._point, self._last_error = point, self.error
+        return feasible or self.mean_length > JAMMED
+
+    def _renew(self) -> None:
+        """Begins anew from the trajectory: slacks, multipliers and filter forget the way to it.
+
+        Where the guess says little, as that of a car at rest, which can't turn, the first steps are long. The part of
+        them that is taken leads slacks to their bounds and multipliers to any size: δ is large, and steps get short.
+        """
+        point, self._renewals = self._point, self._renewals - 1
+        barrier = Barrier.at(point.barrier.bounds, point.c, self._trials.first_barrier)
+        self._point = replace(point, barrier=barrier, lam=np.zeros_like(point.lam))
+        self._filter.entries, self._forced, self._last_ridge, self.mean_length = [], 0.0, 0.0, 1.0
         self._measure()
-        self._close = self._close + 1 if self.error <= ROUNDING else 0
-        return self.mean_length > JAMMED or point.infeasibility(self._units.states) < self._trials.tolerance
 
     @property
     def solved(self) -> bool:

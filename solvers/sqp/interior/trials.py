@@ -32,6 +32,7 @@ class InteriorTrials(ABC):
         first_ridge: First δ.
         factors: Factors by which δ grows until the Hessian is convex, and falls from one step to the next [-].
         shorter: Factor by which a step length that is not accepted falls [-].
+        renewals: How often slacks and multipliers may begin anew, see `InteriorSteps` [-].
         spread: Largest ratio of a multiplier and what the barrier says, in either direction [-].
     """
 
@@ -42,6 +43,7 @@ class InteriorTrials(ABC):
     first_ridge: ClassVar[float]
     factors: ClassVar[tuple[float, float]]
     shorter: ClassVar[float]
+    renewals: ClassVar[int]
     spread: ClassVar[float]
 
     def __init__(self, evaluator: Evaluator, program: StepProgram) -> None:
@@ -77,6 +79,7 @@ class LineTrials(InteriorTrials):
     eliminates = False  # a double pendulum by inverse dynamics ends at .0037 with the weight, at .0129 without
     own, first_ridge, factors, spread = 0.0, 1e-4, (8.0, 3.0), 1e10  # those of rollouts: 15 of 20 shuttles, not 19
     shorter = 0.5  # with 0.8 a trailer in a bay ends at 6.05, not 6.02
+    renewals = 5  # with 7 as many parkings are solved
 
     def __init__(self, evaluator: Evaluator, program: StepProgram, trial: LinearTrial) -> None:
         super().__init__(evaluator, program)
@@ -126,6 +129,7 @@ class RolloutTrials(InteriorTrials):
     eliminates, first_barrier, tolerance = True, 0.005, 1e-7  # FilterDDP's; with 1e-8 acrobots take 250 iterations
     own, first_ridge, factors, spread = 5e-4, 0.2, (4.0, 16.0), 100.0  # acrobots: 159 iterations, not 199
     shorter = 0.8  # cart-poles and acrobots: 70 and 144 iterations, with 0.5 78 and 159
+    renewals = 0
 
     def __init__(self, evaluator: Evaluator, program: StepProgram, rows: RowBounds) -> None:
         super().__init__(evaluator, program)
