@@ -357,7 +357,7 @@ def test_methods_are_saved(tmp_path: Path) -> None:
 
 def test_without_a_solution_the_best_attempt_is_returned() -> None:
     problem, guess = slot()
-    solution = SolverSQP(problem, SQPOptions(max_iterations=80)).solve(*guess)
+    solution = SolverSQP(problem, SQPOptions(max_iterations=70)).solve(*guess)
     assert solution.status is SolverStatus.MAX_ITERATIONS
     assert solution.history[-1].method == "interior"  # the last of which is further off
     left = [record.constraint_violation for record in solution.history if record.method == "policy"][-1]
