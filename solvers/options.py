@@ -217,7 +217,7 @@ class SQPOptions(SolverOptions):
             less than this, relative to the cost. With a part of the exact Hessian, the gradient must also have stopped
             to fall by half in an iteration [-].
         feasibility: Largest violation of a row, and largest gap, relative to the size of the row or state. Products of
-            multipliers and distances from bounds may be this, or `tolerance`, relative to a typical cost [-].
+            multipliers and distances from bounds may be this, or `tolerance`, relative to a typical cost, or 1e-11 [-].
         initial_penalty: First penalty weight of rows, relative to the curvature of the cost along them [-].
         penalty_increase: Factor by which penalty weights grow after a sufficiently good step [-].
         max_penalty: Largest penalty weight of rows, relative to the same [-].

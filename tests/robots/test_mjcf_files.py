@@ -17,10 +17,17 @@ TREE = f"""<body name="a"><joint name="a1" {{}}/><joint name="a2" axis="0 1 0" {
 <body name="b" pos="0 0 1"><joint type="slide" name="b1" {{}}/>{GEOM}</body>
 <body name="c" pos="0 1 0"><joint name="c1" {{}}/>{GEOM}</body></body>"""
 
+BRANCHES = f"""<body name="a">{GEOM}<body name="b">{GEOM}<joint name="b1" range="-10 10"/></body>
+<joint name="a1" range="-50 50"/></body>"""
+
 RANGES = {
+    "none by zeros": (
+        '<default><joint range="-5 5"/></default>',
+        ('range="0 0"', "", 'range="-0.1 0.2"', 'range="0 0"'),
+    ),
     "slides beside hinges": ("", ('range="-90 60"', "", 'range="-0.1 0.2"', 'range="0 45"')),
     "radians": ('<compiler angle="radian"/>', ('range="-1 1"', "", 'range="-0.1 0.2"', 'range="0 0.5"')),
-    "a reference": ("", ('ref="30" range="-10 60"', "", 'ref="0.1" range="-0.1 0.2"', "")),
+    "a reference": ("", ("", "", 'ref="0.1" range="-0.1 0.2"', 'ref="30" range="-10 60"')),
     "switched off": ("", ("", 'range="-10 20" limited="false"', 'range="-1 2" limited="false"', "")),
     "switched on": (
         '<compiler autolimits="false"/>',
@@ -46,6 +53,14 @@ def test_position_limits_are_those_of_mujoco(tmp_path: Path, name: str) -> None:
     model, theirs = load_robot(path).model, mujoco.MjModel.from_xml_path(str(path))
     limits = np.where(theirs.jnt_limited[:, None] == 1, theirs.jnt_range, [-np.inf, np.inf])
     np.testing.assert_allclose(np.stack([model.lowerPositionLimit, model.upperPositionLimit], axis=1), limits)
+
+
+def test_joints_of_a_body_come_before_those_of_bodies_inside_it(tmp_path: Path) -> None:
+    motor = '<actuator><motor joint="a1" ctrlrange="-3 3"/><motor joint="b1" ctrlrange="0 0"/></actuator>'
+    path = write(tmp_path, BRANCHES, after=motor)
+    model, theirs = load_robot(path).model, mujoco.MjModel.from_xml_path(str(path))
+    np.testing.assert_allclose(model.upperPositionLimit, theirs.jnt_range[:, 1])
+    np.testing.assert_array_equal(model.effortLimit, [3.0, np.inf])
 
 
 def test_limits_keep_their_joints_below_a_floating_base(tmp_path: Path) -> None:
@@ -96,6 +111,21 @@ MISREAD = {
         "mass='0'.*got a group outside of inertiagrouprange",
     ),
     "mass of a class": ('<default><geom mass="2"/></default>', BODY, "mass as its own attribute, or an <inertial>"),
+    "a mesh": (
+        '<asset><mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/></asset>',
+        '<body name="a"><joint/><geom type="mesh" mesh="m"/></body>',
+        "an <inertial> in its body, got a mesh",
+    ),
+    "gravity of a file": ('<include file="moon.xml"/>', BODY, "got <include>"),
+    "two defaults": ("<default/><default><joint armature='3'/></default>", BODY, "expected one <default>"),
+    "two bodies without names": (
+        "",
+        f'<body name="a"><joint/>{GEOM}{f"<body>{GEOM}</body>" * 2}</body>',
+        "expected a name of this body",
+    ),
+    "a reference": ("", f'<body name="a"><joint ref="30"/><joint axis="1 0 0"/>{GEOM}</body>', "expected ref='0'"),
+    "a type": ("", f'{BODY}<body name="b"><joint type="screw"/></body>', "expected a type of free, ball"),
+    "one group": ('<compiler inertiagrouprange="0"/>', BODY, "expected 2 numbers as inertiagrouprange"),
     "picture": ("", BODY.replace("<geom", '<geom contype="0" conaffinity="0"'), "got contype='0' and conaffinity='0'"),
 }
 
@@ -103,6 +133,7 @@ MISREAD = {
 @pytest.mark.parametrize("name", MISREAD)
 def test_what_pinocchio_reads_as_other_values_is_refused(tmp_path: Path, name: str) -> None:
     before, bodies, message = MISREAD[name]
+    (tmp_path / "moon.xml").write_text('<mujoco><option gravity="0 0 -1.62"/></mujoco>')
     with pytest.raises(InvalidArgumentError, match=message):
         load_robot(write(tmp_path, bodies, before=before))
 
@@ -113,6 +144,29 @@ def test_what_does_not_matter_is_taken(tmp_path: Path) -> None:
     picture = BODY.replace("<geom", f'{inertial}<geom contype="0" conaffinity="0" group="3"')
     before = '<include file="sky.xml"/><compiler inertiagrouprange="0 2"/><default><geom mass="3"/></default>'
     assert load_robot(write(tmp_path, picture, before=before)).mass == 2.0
+
+
+@pytest.mark.parametrize("weightless", ['mass="0"', 'density="0"'])
+def test_pictures_without_mass_are_taken(tmp_path: Path, weightless: str) -> None:
+    before = f"""<compiler eulerseq="ZYX"/><default><default class="picture">
+<geom contype="0" conaffinity="0" {weightless}/></default></default>"""
+    bodies = f"""<body name="a"><joint/>{GEOM}<geom class="picture" type="box" size="1 1 1"/>
+<camera euler="1 2 3"/></body>"""
+    path = write(tmp_path, bodies, before=before)
+    assert load_robot(path).mass == pytest.approx(mujoco.MjModel.from_xml_path(str(path)).body_mass.sum())
+
+
+def test_a_free_joint_in_a_second_tree_is_no_floating_base(tmp_path: Path) -> None:
+    bodies = f'<body name="table">{GEOM}</body><body name="a"><freejoint name="lost"/>{GEOM}</body>'
+    with pytest.raises(InvalidArgumentError, match="'lost': expected a body with a name"):
+        load_robot(write(tmp_path, bodies), floating_base=True)
+
+
+def test_coupled_joints_in_another_order_are_refused_by_name(tmp_path: Path) -> None:
+    coupled = '<equality><joint joint1="a1" joint2="b1"/></equality>'
+    path = write(tmp_path, BRANCHES, after=coupled)
+    with pytest.raises(InvalidArgumentError, match="source: expected a valid robot"):
+        load_robot(path, mimic=True)
 
 
 def test_the_order_of_angles_does_not_matter_without_angles(tmp_path: Path) -> None:
@@ -130,6 +184,8 @@ def test_the_order_of_angles_does_not_matter_without_angles(tmp_path: Path) -> N
         ('<option gravity="0 1 -1.62"/>', -1.62),
         ("<option/>", -9.81),
         ('<option><flag gravity="disable"/></option>', 0.0),
+        ('<option><flag gravity="disable"/></option><option gravity="0 0 -3"/>', 0.0),
+        ('<option><flag gravity="disable"/></option><option><flag gravity="enable"/></option>', -9.81),
     ],
 )
 def test_torques_that_hold_a_posture_are_those_of_mujoco(tmp_path: Path, option: str, z: float) -> None:

@@ -46,8 +46,8 @@ def motors(robot: Robot) -> ActuationModelFloatingBase:
 
 
 def weight_of(robot: Robot) -> float:
-    """Weight of the robot [N]."""
-    return GRAVITY * robot.mass
+    """Weight of the robot, with g = 9.81 m/s² if it has no gravity [N]."""
+    return (float(np.linalg.norm(robot.model.gravity.linear)) or GRAVITY) * robot.mass
 
 
 def kinetics(motion: Motion, frames: Sequence[str], axes: str) -> Kinetics:

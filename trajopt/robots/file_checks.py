@@ -44,9 +44,19 @@ _URDF: Counts = {
 _POSE: dict[str, int | None] = {"pos": 3, "quat": 4, "axisangle": 4, "euler": 3, "xyaxes": 6, "zaxis": 3}
 _MJCF: Counts = {
     "option": {"gravity": 3},
+    "compiler": {"inertiagrouprange": 2, "settotalmass": 1},
     "body": _POSE,
     "inertial": _POSE | {"mass": 1, "diaginertia": 3, "fullinertia": 6},
-    "joint": {"pos": 3, "axis": 3, "range": 2, "armature": 1, "damping": None, "frictionloss": 1, "stiffness": None},
+    "joint": {
+        "pos": 3,
+        "axis": 3,
+        "range": 2,
+        "ref": 1,
+        "armature": 1,
+        "damping": None,
+        "frictionloss": 1,
+        "stiffness": None,
+    },
     "geom": _POSE | {"size": None, "fromto": 6, "mass": 1, "density": 1},
     "site": _POSE | {"size": None, "fromto": 6},
     **{kind: {"gear": None, "ctrlrange": 2, "forcerange": 2, "gainprm": None} for kind in ACTUATORS},
@@ -74,7 +84,11 @@ def check_file(path: Path) -> None:
         elements = [e for part in root.children if part.tag in ("link", "joint") for e in part.every()]
         _check_numbers(elements, _URDF)
     else:
-        elements = [e for e in root.every() if _above(e, ("worldbody", "default", "actuator")) or e.tag == "option"]
+        elements = [
+            e
+            for e in root.every()
+            if _above(e, ("worldbody", "default", "actuator")) or e.tag in ("option", "compiler")
+        ]
         _check_numbers(elements, _MJCF)
         check_mjcf(root)
     for element in elements:

@@ -62,10 +62,12 @@ def load_file(path: Path, floating_base: bool | None, *, mimic: bool = False) ->
         has_floating_base = floats(model)
         if floating_base and not has_floating_base:
             model = _load_floating_mjcf(str(path))
+        _complete(model, path)
+    except InvalidArgumentError:
+        raise
     except (ValueError, RuntimeError) as error:
         why = broken(path) or str(error)
         raise InvalidArgumentError(f"source: expected a valid robot in {str(path)!r}, got: {why}") from error
-    _complete(model, path)
     if floating_base and not floats(model):
         raise InvalidArgumentError(
             f"floating_base: expected None or False, got True; the first body in {str(path)!r} already has the joint "
@@ -76,7 +78,10 @@ def load_file(path: Path, floating_base: bool | None, *, mimic: bool = False) ->
             f"floating_base: expected None or True, got False; {str(path)!r} has the free joint {model.names[1]!r}, "
             "which Robot.lock_joints can lock"
         )
-    return with_equalities(model, path) if mimic else model
+    try:
+        return with_equalities(model, path) if mimic else model
+    except ValueError as error:
+        raise InvalidArgumentError(f"source: expected a valid robot in {str(path)!r}, got: {error}") from error
 
 
 def _complete(model: pin.Model, path: Path) -> None:
@@ -84,17 +89,21 @@ def _complete(model: pin.Model, path: Path) -> None:
     root = read_xml(path)
     if root is None:
         return
-    compilers = root.all("compiler")
-    degrees = all(compiler.attributes.get("angle", "degree") == "degree" for compiler in compilers)
-    automatic = all(compiler.attributes.get("autolimits", "true") == "true" for compiler in compilers)
+    compiler, option = root.section("compiler"), root.section("option")
+    degrees, automatic = compiler.get("angle", "degree") == "degree", compiler.get("autolimits", "true") == "true"
     joints = file_joints(root, model)
     limit_positions(model, joints, degrees=degrees, automatic=automatic)
     limit_efforts(model, root, joints, automatic=automatic)
-    for option in root.all("option"):
-        if "gravity" in option.attributes:
-            model.gravity.linear = np.array(option.numbers("gravity"))
-        if any(flag.attributes.get("gravity") == "disable" for flag in option.all("flag")):
-            model.gravity.linear = np.zeros(3)
+    if "gravity" in option:
+        model.gravity.linear = np.array([float(word) for word in option["gravity"].split()])
+    flags = [
+        flag.attributes["gravity"]
+        for part in root.all("option")
+        for flag in part.all("flag")
+        if "gravity" in flag.attributes
+    ]
+    if flags[-1:] == ["disable"]:
+        model.gravity.linear = np.zeros(3)
 
 
 def _load_floating_mjcf(path: str) -> pin.Model:

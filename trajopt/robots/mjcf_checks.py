@@ -14,12 +14,15 @@ _SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
 _ANEW = "(mujoco.MjSpec.from_file(path), .compile() and .to_xml() write such a file)"
 
 _LEFT_OUT = {
-    "frame": "its content in the body around it",
+    "frame": "its content in the body around it, placed by the frame's pose",
     "replicate": "each of its bodies",
     "attach": "the bodies of the attached model",
     "include": f"the content of the included file {_ANEW}",
 }
 """What is expected instead of elements that the reader leaves out."""
+
+_PLACED = ("body", "inertial", "geom", "site")
+"""Elements whose rotation a robot has."""
 
 _DECOR = {"asset", "visual", "statistic", "size", "custom", "sensor", "option"}
 """Parts of an included file that no robot needs."""
@@ -35,11 +38,13 @@ def check_mjcf(root: XmlElement) -> None:
         if element.tag in _LEFT_OUT and not _is_decor(element):
             raise element.refusal(_LEFT_OUT[element.tag], f"<{element.tag}>, which Pinocchio's reader leaves out")
         norm = np.linalg.norm(element.numbers("axisangle")[:3])
-        if "axisangle" in element.attributes and not np.isclose(norm, 1.0, atol=1e-5):
+        if "axisangle" in element.attributes and element.tag in _PLACED and not np.isclose(norm, 1.0, atol=1e-5):
             raise element.refusal("an axis of norm 1 as axisangle", f"{norm:.6g}")
+    for again in root.all("default")[1:]:
+        raise again.refusal("one <default>", "another one, of which Pinocchio's reader loses a part")
     groups = [0.0, np.inf]
     for compiler in root.all("compiler"):
-        turned = any("euler" in element.attributes for element in root.every())
+        turned = any("euler" in element.attributes and element.tag in _PLACED for element in root.every())
         if turned and (order := compiler.attributes.get("eulerseq", "xyz")) != "xyz":
             raise compiler.refusal(f"angles in the order of eulerseq='xyz' or quaternions {_ANEW}", shown(order))
         if any(number > 0.0 for number in compiler.numbers("settotalmass")):
@@ -54,7 +59,9 @@ def check_mjcf(root: XmlElement) -> None:
 def _is_decor(element: XmlElement) -> bool:
     """Whether a file is included that says nothing about bodies."""
     content = read_xml(path) if (path := element.path.parent / element.attributes.get("file", "")).is_file() else None
-    return content is not None and {child.tag for child in content.children} <= _DECOR
+    if content is None or any("gravity" in element.attributes for element in content.every()):
+        return False
+    return {child.tag for child in content.children} <= _DECOR
 
 
 def _check_mass(geom: XmlElement, attributes: Attributes, low: float, high: float) -> None:
@@ -64,13 +71,21 @@ def _check_mass(geom: XmlElement, attributes: Attributes, low: float, high: floa
         return attributes[name].numbers(name)[0] if name in attributes else default
 
     wanted = "{}, or an <inertial> in its body"
+    weightless, silent = (
+        number("mass", number("density", 1.0)) == 0.0,
+        number("contype", 1.0) == number("conaffinity", 1.0) == 0.0,
+    )
+    if weightless and silent:
+        return
     if attributes.get("mass", geom) is not geom:
         raise geom.refusal(wanted.format("mass as its own attribute"), "that of its class, which Pinocchio leaves out")
-    if number("mass", 1.0) == 0.0:
+    if weightless:
         return
+    if "mesh" in attributes:
+        raise geom.refusal("an <inertial> in its body", "a mesh, whose mass Pinocchio does not know")
     if not low <= number("group", 0.0) <= high:
         raise geom.refusal(wanted.format("mass='0'"), "a group outside of inertiagrouprange, where MuJoCo has no mass")
-    if number("contype", 1.0) == number("conaffinity", 1.0) == 0.0:
+    if silent:
         raise geom.refusal(
             wanted.format("contype or conaffinity > 0, mass='0'"),
             "contype='0' and conaffinity='0', where Pinocchio has no mass",

@@ -40,10 +40,12 @@ def _read_class(
 def _inside(
     element: XmlElement, tags: Collection[str], name: str, classes: Mapping[str, Attributes]
 ) -> Iterator[tuple[XmlElement, Attributes]]:
+    """Those of an element before those of the elements inside it, as bodies of a model come before their children."""
     name = element.attributes.get("childclass", name)
     for child in element.children:
         if child.tag in tags:
             default = classes.get(child.attributes.get("class", name), {})
             yield child, {**default, **dict.fromkeys(child.attributes, child)}
-        else:
+    for child in element.children:
+        if child.tag not in tags:
             yield from _inside(child, tags, name, classes)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pinocchio as pin
 
+from trajopt.errors import shown
 from trajopt.robots.bases import base_joints
 from trajopt.robots.mjcf_classes import texts, with_classes
 from trajopt.robots.xml_elements import XmlElement
 
 _SIZES = {"free": (7, 6), "ball": (4, 3), "slide": (1, 1), "hinge": (1, 1)}
 """Numbers of coordinates and of velocities of a joint of a type [-]."""
+
+_WANTED = "a body with a name in the tree of the first body of the world"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +51,7 @@ def file_joints(root: XmlElement, model: pin.Model) -> list[FileJoint]:
             the world but the first one, and bodies without a name.
     """
     joints = list(_in_file(root))
+    tree = _tree(root, joints)
     at_q = at_v = 0
     added = base_joints(model)
     if added and model.names[added] == "root_joint" and (not joints or joints[0][2] != "free"):
@@ -60,9 +65,13 @@ def file_joints(root: XmlElement, model: pin.Model) -> list[FileJoint]:
         bodies = {joint.element: joint.element.parent for joint in found}
         lost = next((e for e, body in bodies.items() if body is None or body.attributes.get("name") not in read), root)
         raise lost.refusal(
-            "a body with a name in the tree of the first body of the world",
+            _WANTED,
             f"one that Pinocchio's reader leaves out: it reads {model.nv} of {at_v} degrees of freedom",
         )
+    fixed = [e for e in tree if e.tag == "body" and not any(e.all(tag) for tag in ("joint", "freejoint"))]
+    unnamed = [body for body in fixed if "name" not in body.attributes]
+    if len(unnamed) > 1:
+        raise unnamed[1].refusal("a name of this body", "none, as of another one: Pinocchio's reader loses its mass")
     return found
 
 
@@ -82,14 +91,33 @@ def limit_positions(model: pin.Model, joints: list[FileJoint], *, degrees: bool,
             continue
         limited = joint.attributes.get("limited", "auto")
         ends = np.array([float(word) for word in joint.attributes["range"].split()])
-        if limited == "false" or (limited == "auto" and not automatic):
+        if limited == "false" or (limited == "auto" and not (automatic and ends.any())):
             ends = np.array([-np.inf, np.inf])
         elif degrees and joint.kind == "hinge":
             ends = np.radians(ends)
         model.lowerPositionLimit[joint.at_q], model.upperPositionLimit[joint.at_q] = ends
 
 
+def _tree(root: XmlElement, joints: list[tuple[XmlElement, dict[str, str], str]]) -> list[XmlElement]:
+    """Elements of the first tree; checks that joints are of it, and a hinge with `ref` the last of its body."""
+    (world, *others) = root.all("worldbody") or [root]
+    if others:
+        raise others[0].refusal("one <worldbody>", "another one, which Pinocchio adds to the first body")
+    first = world.first("body")
+    tree = [] if first is None else list(first.every())
+    lost = next((joint for joint, _, _ in joints if joint not in tree), None)
+    if lost is not None:
+        raise lost.refusal(_WANTED, "one that Pinocchio's reader leaves out")
+    for (joint, attributes, kind), (following, _, _) in pairwise(joints):
+        if kind == "hinge" and float(attributes.get("ref", 0.0)) != 0.0 and following.parent is joint.parent:
+            raise joint.refusal("ref='0' before another joint of the body", "another one, which Pinocchio misreads")
+    return tree
+
+
 def _in_file(root: XmlElement) -> Iterator[tuple[XmlElement, dict[str, str], str]]:
     for element, attributes in with_classes(root, ("joint", "freejoint")):
         own = texts(attributes)
-        yield element, own, "free" if element.tag == "freejoint" else own.get("type", "hinge")
+        kind = "free" if element.tag == "freejoint" else own.get("type", "hinge")
+        if kind not in _SIZES:
+            raise element.refusal(f"a type of {', '.join(_SIZES)}", shown(kind))
+        yield element, own, kind

@@ -67,6 +67,8 @@ def _end(own: Attributes, name: str, auto: bool) -> float:
     if f"{name}range" not in own or limited == "false" or (limited == "auto" and not auto):
         return np.inf
     lower, upper = _numbers(own, f"{name}range", (-np.inf, np.inf))
+    if lower == upper == 0.0:  # none, as in MuJoCo
+        return np.inf
     return upper if lower >= 0.0 else -lower if upper <= 0.0 else min(-lower, upper)
 
 

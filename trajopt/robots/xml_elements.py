@@ -52,6 +52,10 @@ class XmlElement:
         """The first child with a name; None if there is none."""
         return next(iter(self.all(tag)), None)
 
+    def section(self, tag: str) -> dict[str, str]:
+        """Attributes of all children with a name; the last one with an attribute sets it."""
+        return {name: text for child in self.all(tag) for name, text in child.attributes.items()}
+
     def every(self) -> Iterator[XmlElement]:
         """This element and all inside it, in the order of the file."""
         yield self

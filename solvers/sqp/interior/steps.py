@@ -42,7 +42,7 @@ ERROR = 2e-15  # of the Lagrangian by rounding, relative to its size
 JAMMED, MEMORY = 0.02, 10  # mean step length of a solve that bounds have stopped, over about so many iterations
 GROWTH, FEW = 10.0, 1e-4  # of gaps in a step, from this part of the first infeasibility: 15 -> 19 of 20 shuttles
 LEAST = 0.1  # typical cost, relative to that of the guess: a trajectory that is left behind may have a far smaller one
-SHORT, WILD = 0.4, 5e3  # mean step length, and δ before, at which slacks begin anew: 20 of 20 parkings, not 15
+SHORT, WILD = 0.4, 5e3  # mean step length at which slacks begin anew once δ was larger: 20 of 20 parkings, not 15
 FAILURES = 8  # searches without a step, one after the other, that end it
 
 
@@ -144,7 +144,8 @@ class InteriorSteps(MethodAbstract):
             self._close = self._close + 1 if self.error <= ROUNDING else 0
         feasible = self._point.infeasibility(self._units.states) < self._trials.tolerance
         self._wild |= self.ridge > WILD
-        if self._wild and not feasible and self._renewals and (self.failures == 1 or self.mean_length < SHORT):
+        left = not feasible and self.error > ROUNDING
+        if self._wild and left and self._renewals and (self.failures == 1 or self.mean_length < SHORT):
             self._renew()
         elif self.failures:
             return step is not None and self.failures < FAILURES
@@ -154,7 +155,8 @@ class InteriorSteps(MethodAbstract):
         """Begins anew from the trajectory: slacks, multipliers and filter forget the way to it.
 
         Where the guess says little, as that of a car at rest, which can't turn, the first steps are long. The part of
-        them that is taken leads slacks to their bounds and multipliers to any size: δ is large, and steps get short.
+        them that is taken takes slacks to their bounds, and multipliers grow beyond all use: δ is large, and steps get
+        short. After the first large δ each spell of short steps is such a beginning.
         """
         point, self._renewals = self._point, self._renewals - 1
         barrier = Barrier.at(point.barrier.bounds, point.c, self._trials.first_barrier)
