@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 
 from trajopt.gaits.foothold import as_point
-from trajopt.gaits.lip import GRAVITY
 from trajopt.gaits.phase import Phase, Swing
 from trajopt.gaits.references import stances_of
 from trajopt.gaits.stance import Stance
@@ -18,8 +17,8 @@ from trajopt.types import Reals
 BEFORE, AFTER = ("stand", "crouch", "push"), ("brake", "rise", "landed")
 """Names of the phases on the ground before and after the flight of a jump."""
 
-_FALL, _PUSH, _MOST = 0.7 * GRAVITY, 2.0 * GRAVITY, 4.0 * GRAVITY
-"""Accelerations: down in a crouch, up in a push, and up in a push that has little time [m/s²]."""
+_FALL, _PUSH, _MOST = 0.7, 2.0, 4.0
+"""Accelerations: down in a crouch, up in a push, and up in a push that has little time, relative to gravity [-]."""
 _LEVEL = 1e-3  # largest difference in height of level ground [m]
 _UP, _DOWN, _DEPTH = np.array([(0.0, 0.3), (0.35, 0.6)]), np.array([(0.2, 0.1), (0.6, 0.5)]), (0.25, 0.4)
 """How far below its usual height the centre of mass lifts off and lands in a jump up and in one down, relative to the
@@ -59,19 +58,20 @@ class Leap:
 
     def phases(self, names: tuple[str, ...], swings: tuple[Swing, ...], ground: int, landed: int) -> list[Phase]:
         """Phases of the jump, with `ground` knots before and `landed` knots after the flight."""
-        time, offset = self.knots * self.dt, self.height - GRAVITY * (self.knots * self.dt) ** 2 / 8
+        time, g = self.knots * self.dt, self.stance.gravity
+        offset = self.height - g * time**2 / 8
         straight, standing = self._straight(), self.com[2] - self.stance.height
         low, deep = (1 - straight, straight) @ (_UP if self.by[2] > 0 else _DOWN)
         low, deep = offset - low * abs(self.by[2]), offset - deep * abs(self.by[2])  # the offset rounds the time
-        up = (self.by[2] + deep - low) / time + GRAVITY * time / 2
-        down = up - GRAVITY * time
+        up = (self.by[2] + deep - low) / time + g * time / 2
+        down = up - g * time
         level, after = abs(self.by[2]) < _LEVEL, AFTER[::-1]
         depth = standing * (_DEEPEST if level else float(np.dot((1 - straight, straight), _DEPTH)))
         if level and self.height / 2 <= depth and 3 * self.knots / 4 <= min(ground, landed):
             push, brake = (_Push.slow(up, self.knots, knots, self.dt) for knots in (ground, landed))
             after = ("rise", "landed", "brake")
         else:
-            push, brake = _Push.to(up, low, depth, ground, self.dt), _Push.to(-down, deep, depth, landed, self.dt)
+            push, brake = _Push.to(up, low, depth, ground, self.dt, g), _Push.to(-down, deep, depth, landed, self.dt, g)
         gains = [ground * self.dt, landed * self.dt] if level else [push.time, brake.time]
         ahead = self.by[:2] / (time + sum(gains) / 2)
         first, last = np.array([*ahead, up]), np.array([*ahead, down])
@@ -159,7 +159,7 @@ class _Push:
         return cls(waits=0, crouches=knots - pushes, pushes=pushes, turn=0.0, speed=speed, time=pushes * dt)
 
     @classmethod
-    def to(cls, speed: float, rise: float, depth: float, knots: int, dt: float) -> Self:
+    def to(cls, speed: float, rise: float, depth: float, knots: int, dt: float, gravity: float) -> Self:
         """Plans the motion within a number of knots.
 
         With accelerations -A for the time s and B for the time t, the velocity is v = B t - A s at the end, and the
@@ -173,15 +173,17 @@ class _Push:
             depth: Depth of the crouch below the start, which a stronger push keeps to [m].
             knots: Number of knots [-].
             dt: Time step [s].
+            gravity: Strength of gravity g [m/s²].
         """
         if speed <= 0 or knots < 2:
             return cls.slow(speed, 0, knots, dt)
-        push = max(_PUSH, speed**2 / (2 * max(depth + rise, 0.1 * depth)))
-        fall = np.sqrt(max(speed**2 / push - 2 * rise, 0.0) / (1 / _FALL + 1 / push)) / _FALL
-        least = fall + (_FALL * fall + speed) / push
+        down, most = _FALL * gravity, _MOST * gravity
+        push = max(_PUSH * gravity, speed**2 / (2 * max(depth + rise, 0.1 * depth)))
+        fall = np.sqrt(max(speed**2 / push - 2 * rise, 0.0) / (1 / down + 1 / push)) / down
+        least = fall + (down * fall + speed) / push
         time = min(least, knots * dt)
-        shorter = (speed * time - 2 * rise) / (speed + _FALL * time)
-        if time < least and (speed + _FALL * shorter) <= _MOST * (time - shorter):
+        shorter = (speed * time - 2 * rise) / (speed + down * time)
+        if time < least and (speed + down * shorter) <= most * (time - shorter):
             fall, least = shorter, time
         faster = least / time
         total = min(max(round(time / dt), 2), knots)

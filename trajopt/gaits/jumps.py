@@ -11,7 +11,6 @@ from trajopt.checks import check_array, check_count, check_finite, check_positiv
 from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.gaits.ballistic import Leap
 from trajopt.gaits.foothold import Foothold, as_point
-from trajopt.gaits.lip import GRAVITY
 from trajopt.gaits.phase import Phase, Swing
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance
@@ -86,7 +85,7 @@ def jump(
     moved = np.array([by[0], by[1], rise])
     landed = as_point("com", com + moved)
     if flight == "ballistic":
-        knots = flight_knots(height, dt, flying_knots)
+        knots = flight_knots(height, dt, flying_knots, stance.gravity)
         path = Leap(com=com, by=moved, stance=start, height=height, dt=dt, knots=knots)
         phases = path.phases(names, swings, ground_knots, landed_knots)
     else:
@@ -101,21 +100,22 @@ def jump(
     return ContactSchedule(start=start, phases=tuple(phases), dt=dt)
 
 
-def flight_knots(height: float, dt: float, flying_knots: int | None) -> int:
+def flight_knots(height: float, dt: float, flying_knots: int | None, gravity: float) -> int:
     """Number of knots of a flight that rises by `height` [m]: t = sqrt(8 h / g) between equal heights.
 
     Args:
         height: Rise of the centre of mass above the line from lift-off to landing [m].
         dt: Time step [s].
         flying_knots: Number of knots of the rise, and of the fall; None to compute it.
+        gravity: Strength of gravity [m/s²].
 
     Raises:
         InvalidArgumentError: The height that this time allows differs by more than 5 %.
     """
-    time = float(np.sqrt(8 * height / GRAVITY))
+    time = float(np.sqrt(8 * height / gravity))
     half = None if flying_knots is None else check_count("flying_knots", flying_knots, least=1)
     knots = max(2, round(time / dt)) if half is None else 2 * half
-    reached = GRAVITY * (knots * dt) ** 2 / 8
+    reached = gravity * (knots * dt) ** 2 / 8
     if abs(reached - height) > _HEIGHT_TOLERANCE * height:
         cure = f"use dt <= {time / 40:.2g} s" if half is None else "omit flying_knots"
         raise InvalidArgumentError(

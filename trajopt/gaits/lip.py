@@ -135,7 +135,7 @@ def pendulum_plan(schedule: ContactSchedule, com: npt.ArrayLike | None = None) -
         )
     position = check_array("com", first, (3,))
     supports = _supports(schedule)
-    pendulum = LinearInvertedPendulum(float(position[2] - supports[0, 2]))
+    pendulum = LinearInvertedPendulum(float(position[2] - supports[0, 2]), schedule.start.gravity)
     durations = [phase.knots * schedule.dt for phase in schedule.phases]
     last_knots = np.flatnonzero(schedule.phase_of_knot == len(durations) - 1)
     durations[-1] = float(schedule.times[-1] - schedule.times[last_knots[0]])

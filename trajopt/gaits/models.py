@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pinocchio as pin
 
 from trajopt.actions import ActionModelAbstract, ActionModelImpulseFwdDynamics, ActionModelTerminal
 from trajopt.activations import ActivationModelAbstract, ActivationModelQuadraticBarrier, ActivationModelWeightedQuad
@@ -113,7 +112,7 @@ class GaitModels(Immutable):
             foot_frame(robot, foot)
         self.options = chosen
         if chosen.relative:
-            self.options = chosen.absolute(pin.computeTotalMass(robot.model), _length(robot, stance))
+            self.options = chosen.absolute(robot.mass, _length(robot, stance), robot.gravity)
         self.keys = identifiers(stance.names)
         self.state = StateMultibody(robot)
         for name, stack, kind in (("costs", costs, CostStack), ("constraints", constraints, ConstraintStack)):

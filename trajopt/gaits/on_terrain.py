@@ -41,7 +41,7 @@ def on_terrain(schedule: ContactSchedule, terrain: Terrain, *, clearance: float,
                 f"terrain: expected {name!r} of the schedule's start on the ground or above it, got {-lift:.3g} m "
                 "below it; move the robot or the terrain"
             )
-    start = Stance({name: _standing(terrain, place) for name, place in feet.items()}, schedule.start.com)
+    start = dataclasses.replace(schedule.start, feet={name: _standing(terrain, place) for name, place in feet.items()})
     before, now, phases = schedule.start, start, list[Phase]()
     for phase, after in zip(schedule.phases, schedule.stances[1:]):
         swings = []

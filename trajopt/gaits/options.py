@@ -198,15 +198,16 @@ class GaitOptions:
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
 
-    def absolute(self, mass: float, length: float) -> Self:
-        """Converts the options to SI units, for a robot with mass m [kg] and length L [m]."""
+    def absolute(self, mass: float, length: float, gravity: float = GRAVITY) -> Self:
+        """Converts the options to SI units, for a robot with mass m [kg] and length L [m] in gravity g [m/s²]."""
         if not self.relative:
             return self
         mass, length = check_positive("mass", mass, unit="kg"), check_positive("length", length, unit="m")
         for name, value, unit in (("mass", mass, "kg"), ("length", length, "m")):
             if not 1e-9 <= value <= 1e9:  # because powers of them divide weights
                 raise InvalidArgumentError(f"{name}: expected a number from 1e-9 to 1e9 [{unit}], got {value}")
-        weight, rate = GRAVITY * mass, np.sqrt(GRAVITY / length)  # [N], [1/s]
+        gravity = check_positive("gravity", gravity, unit="m/s²")
+        weight, rate = gravity * mass, np.sqrt(gravity / length)  # [N], [1/s]
         values = {
             "com": self.com / length**2,
             "flight": self.flight / length**2,

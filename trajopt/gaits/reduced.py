@@ -28,7 +28,6 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.gaits.carried import carried_postures, turns
 from trajopt.gaits.cones import cone_barrier, cone_residual, cones_of
 from trajopt.gaits.limits import GaitLimits, cone_name, cone_parameters
-from trajopt.gaits.lip import GRAVITY
 from trajopt.gaits.options import INTEGRATORS, GaitOptions
 from trajopt.gaits.parameters import KnotParameter, identifiers, without_copies
 from trajopt.gaits.posing import foot_paths
@@ -97,8 +96,8 @@ class ReducedGaitModels(Immutable):
         self._body = single_rigid_body(robot, self._q)
         self._mass = float(pin.computeTotalMass(robot.model))
         length = float(np.linalg.norm(robot.com(self._q) - stance.centre))
-        self.options = chosen.absolute(self._mass, length)
-        self._rate = float(np.sqrt(GRAVITY / length))
+        self.options = chosen.absolute(self._mass, length, robot.gravity)
+        self._rate = float(np.sqrt(robot.gravity / length))
         self._force = self.options.control * length**2  # a force times the length is a torque
         self.keys = identifiers(stance.names)
         self.state: StateAbstract = StateMultibody(self._body) if model == "srbd" else centroidal_state()
@@ -185,7 +184,9 @@ class ReducedGaitModels(Immutable):
         if self.model == "srbd":
             dynamics = DifferentialActionModelSingleRigidBody(state, supports, costs, constraints=limits)
         else:
-            dynamics = DifferentialActionModelCentroidal(self._mass, supports, costs, constraints=limits)
+            dynamics = DifferentialActionModelCentroidal(
+                self._mass, supports, costs, constraints=limits, gravity=self.robot.gravity
+            )
         return INTEGRATORS[o.integrator](dynamics, 1e-2)
 
     @functools.cached_property
@@ -226,7 +227,7 @@ class ReducedGaitModels(Immutable):
                 yield f"{name}.weight", o.cone * on, knots
             yield f"{name}.rotation", without_copies(paths[:T, i, :, :3]), knots
             forces.append(np.zeros((T, 6 if sole else 3)))
-            forces[-1][:, 2] = self._mass * GRAVITY * on / share
+            forces[-1][:, 2] = self.robot.weight * on / share
         yield "control.reference", np.hstack(forces), knots
         guided, everywhere = ~np.isnan(schedule.com_references[:, 0]), [*range(T + 1)]
         com = np.where(schedule.active.any(axis=1), o.com, o.flight)

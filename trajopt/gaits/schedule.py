@@ -16,7 +16,6 @@ import pinocchio as pin
 from trajopt.checks import check_count, check_instance, check_items, check_positive, is_integer
 from trajopt.errors import InvalidArgumentError, shown, unknown_name
 from trajopt.gaits.foothold import as_point
-from trajopt.gaits.lip import GRAVITY
 from trajopt.gaits.on_terrain import on_terrain
 from trajopt.gaits.phase import MOST_KNOTS, Phase
 from trajopt.gaits.references import Flags, KnotReferences, knot_references, stances_of
@@ -110,7 +109,7 @@ class ContactSchedule:
                     "schedule's start, or the phase's com_start"
                 )
             if phase.com_velocities is not None and not phase.stance:
-                _check_flight(phase, self.dt)
+                _check_flight(phase, self.dt, self.start.gravity)
 
     # Knot by knot
 
@@ -219,7 +218,7 @@ class ContactSchedule:
         motion = self.start.motion_to(stance)
         phases = [_moved(phase, motion) for phase in self.phases]
         com = self.start.com and as_point("com", motion.act(np.array(self.start.com)))
-        start = Stance({name: stance.feet[name] for name in self.feet}, stance.com or com)
+        start = dataclasses.replace(stance, feet={name: stance.feet[name] for name in self.feet}, com=stance.com or com)
         return ContactSchedule(start=start, phases=tuple(phases), dt=self.dt)
 
     def repeated(self, times: int) -> ContactSchedule:
@@ -342,11 +341,11 @@ def _check_swings(phase: Phase, before: Sequence[Phase]) -> None:
             )
 
 
-def _check_flight(phase: Phase, dt: float) -> None:
+def _check_flight(phase: Phase, dt: float, gravity: float) -> None:
     """Raises InvalidArgumentError if the velocities of a flight do not fit gravity and its duration."""
     assert phase.com_velocities is not None
     (_, _, up), (_, _, down) = phase.com_velocities
-    time, fits = phase.knots * dt, (up - down) / GRAVITY
+    time, fits = phase.knots * dt, (up - down) / gravity
     if abs(time - fits) > _FLIGHT_TOLERANCE * fits:
         raise InvalidArgumentError(
             f"phase {phase.name!r}: knots: expected a flight of {fits:.3g} s for a vertical velocity from {up:.3g} to "

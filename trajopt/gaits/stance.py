@@ -12,9 +12,18 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from trajopt.checks import as_numbers, check_flag, check_instance, check_known, check_mapping, check_texts
+from trajopt.checks import (
+    as_numbers,
+    check_flag,
+    check_instance,
+    check_known,
+    check_mapping,
+    check_positive,
+    check_texts,
+)
 from trajopt.errors import InvalidArgumentError, UnknownNameError, unknown_name
 from trajopt.gaits.foothold import Foothold, Vector3, as_point, check_heading, heading_of, yaw_rotation
+from trajopt.gaits.lip import GRAVITY
 from trajopt.robots import Robot
 from trajopt.types import Reals
 
@@ -36,13 +45,15 @@ class Stance:
         feet: Foothold of each foot, by the name of its frame; a point (3,) [m], or a pinocchio.SE3 for a sole, is
             converted. The columns of a schedule have the same order; each gait documents the order that it expects.
         com: Centre of mass in the world [m]; None if no phase has a reference for it.
+        gravity: Strength of gravity, > 0 [m/s²]; `Stance.of` takes that of the robot. Flights take their time from it.
 
     Raises:
-        InvalidArgumentError: There are no feet, or a foothold has a wrong shape.
+        InvalidArgumentError: There are no feet, a foothold has a wrong shape, or gravity is not positive.
     """
 
     feet: Mapping[str, Foothold]
     com: Vector3 | None = None
+    gravity: float = GRAVITY
 
     def __post_init__(self) -> None:
         if not isinstance(self.feet, Mapping) or not self.feet:
@@ -55,6 +66,7 @@ class Stance:
         object.__setattr__(self, "feet", places)
         if self.com is not None:
             object.__setattr__(self, "com", as_point("com", self.com))
+        object.__setattr__(self, "gravity", check_positive("gravity", self.gravity, unit="m/s²"))
 
     @classmethod
     def of(
@@ -107,7 +119,7 @@ class Stance:
                 "x: all feet are above the centre of mass, so the base may be upside down: the order of its quaternion "
                 "x[3:7] is (x, y, z, w), and (0, 0, 0, 1) is upright"
             )
-        return cls(places, as_point("com", com))
+        return cls(places, as_point("com", com), robot.gravity)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -134,7 +146,7 @@ class Stance:
             name: replace(place, quaternion=self.feet[name].quaternion) if not place.sole else place
             for name, place in places.items()
         }
-        return Stance({**self.feet, **kept}, com)
+        return replace(self, feet={**self.feet, **kept}, com=com)
 
     def motion_to(self, other: Stance) -> pin.SE3:
         """Turn about the vertical and translation that best move these feet to those of another stance."""

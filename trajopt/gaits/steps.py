@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
 import numpy as np
@@ -88,7 +88,7 @@ def above_the_feet(stance: Stance) -> Stance:
     """Returns the stance with its centre of mass moved above the mean of its feet, as in Crocoddyl's gaits."""
     assert stance.com is not None
     x, y, _ = stance.centre
-    return Stance(stance.feet, (float(x), float(y), stance.com[2]))
+    return replace(stance, com=(float(x), float(y), stance.com[2]))
 
 
 def first_stance(stance: Stance, *, as_crocoddyl: bool) -> Stance:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajopt.inverse_dynamics.kinetics import motors, weight_of
+from trajopt.inverse_dynamics.kinetics import motors
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def explained(result: ContactInverseDynamics) -> str:
 
 
 def _base(result: ContactInverseDynamics) -> Iterator[str]:
-    residual, weight = result.base_residual, weight_of(result.motion.robot)
+    residual, weight = result.base_residual, result.motion.robot.weight
     force, torque = (np.linalg.norm(residual[:, part], axis=1) for part in (slice(0, 3), slice(3, 6)))
     worst = int(force.argmax())
     flying = np.flatnonzero(~result.stands.any(axis=1))
@@ -64,7 +64,7 @@ def _contacts(result: ContactInverseDynamics) -> Iterator[str]:
             yield f"{contact.frame}: never in contact"
             continue
         normal, along = forces[on, j, 2], np.linalg.norm(forces[on, j, :2], axis=1)
-        words = _pushes(normal, along, weight_of(result.motion.robot))
+        words = _pushes(normal, along, result.motion.robot.weight)
         yield f"{contact.frame}: in contact {100 * on.mean():.0f} % of the time, {words}"
 
 

@@ -14,7 +14,6 @@ from trajopt.robots import Robot
 from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
-GRAVITY = 9.81  # [m/s²]
 FRAMES = {"local": pin.ReferenceFrame.LOCAL, "world": pin.ReferenceFrame.LOCAL_WORLD_ALIGNED}
 """Axes of wrenches; the reference point is the origin of the contact's frame in both cases."""
 
@@ -43,11 +42,6 @@ class Kinetics:
 def motors(robot: Robot) -> ActuationModelFloatingBase:
     """Actuation with a motor at each joint, its name, and its limit `upper` (nv - 6,), inf for no limit [N m, N]."""
     return ActuationModelFloatingBase(StateMultibody(robot))
-
-
-def weight_of(robot: Robot) -> float:
-    """Weight of the robot, with g = 9.81 m/s² if it has no gravity [N]."""
-    return (float(np.linalg.norm(robot.model.gravity.linear)) or GRAVITY) * robot.mass
 
 
 def kinetics(motion: Motion, frames: Sequence[str], axes: str) -> Kinetics:

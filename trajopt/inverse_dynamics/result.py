@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pinocchio as pin
 
 from trajopt.inverse_dynamics.contact import ContactFrame
-from trajopt.inverse_dynamics.kinetics import Kinetics, kinetics, weight_of
+from trajopt.inverse_dynamics.kinetics import Kinetics, kinetics
 from trajopt.inverse_dynamics.motion import Motion
 from trajopt.objects.lazy import above
 from trajopt.types import Reals
@@ -60,7 +60,7 @@ class ContactInverseDynamics:
     @property
     def weight(self) -> float:
         """Weight of the robot [N]."""
-        return weight_of(self.motion.robot)
+        return self.motion.robot.weight
 
     @property
     def forces(self) -> Reals:

@@ -16,7 +16,7 @@ from trajopt.checks import as_numbers, check_array, check_flag, check_known, che
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.inverse_dynamics.cones import ConeRows, bounded_wrenches, cone_rows
 from trajopt.inverse_dynamics.contact import ContactFrame, checked_contacts, columns_of
-from trajopt.inverse_dynamics.kinetics import FRAMES, Kinetics, kinetics, motors, weight_of
+from trajopt.inverse_dynamics.kinetics import FRAMES, Kinetics, kinetics, motors
 from trajopt.inverse_dynamics.least import WrenchCost, least_wrenches
 from trajopt.inverse_dynamics.motion import Motion
 from trajopt.inverse_dynamics.result import ContactInverseDynamics
@@ -336,7 +336,7 @@ def _solved(
     cones, optimal = cone_rows(contacts, k), True
     if cones.C.shape[1] or check_flag("torque_limits", torque_limits):
         torques = _torque_rows(motion.robot, k, JT, torque_limits)
-        least, optimal = bounded_wrenches(JT[:, :6], b, active, cost, cones, torques, weight_of(motion.robot))
+        least, optimal = bounded_wrenches(JT[:, :6], b, active, cost, cones, torques, motion.robot.weight)
     else:
         least = least_wrenches(JT[:, :6], b, active, cost)
     wrenches = np.zeros((n, 6 * len(contacts)))

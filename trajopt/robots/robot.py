@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from trajopt.robots.collisions import CollisionShapes
     from trajopt.robots.round_bodies import Capsule, Sphere
 
+_GRAVITY = 9.81  # for models without gravity [m/s²]
+
 
 class Robot(Immutable):
     """A robot: kinematics, inertias, limits and reference configurations; immutable after construction.
@@ -110,6 +112,16 @@ class Robot(Immutable):
     def mass(self) -> float:
         """Total mass of all bodies, including that of a fixed base [kg]."""
         return float(sum(inertia.mass for inertia in self.model.inertias))
+
+    @property
+    def gravity(self) -> float:
+        """Strength of gravity [m/s²]; 9.81 if the model has none, as a scale of forces and times."""
+        return float(np.linalg.norm(self.model.gravity.linear)) or _GRAVITY
+
+    @property
+    def weight(self) -> float:
+        """Weight of all bodies, `mass` times `gravity` [N]."""
+        return self.mass * self.gravity
 
     @property
     def floating_base(self) -> bool:

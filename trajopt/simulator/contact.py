@@ -33,8 +33,6 @@ from trajopt.types import Reals
 REST_DEPTH = 1e-3
 """Depth at which one contact of the default strength carries the robot [m]."""
 
-_GRAVITY = 9.81  # for robots without gravity [m/s²]
-
 
 @dataclass(frozen=True)
 class Touch:
@@ -255,17 +253,16 @@ def resting_strength(robot: Robot, rays: int, exponent: float) -> float:
 
 
 def weight_of(robot: Robot) -> float:
-    """Weight m g of a robot, with g = 9.81 m/s² if it has no gravity [N].
+    """Weight of a robot with mass, see `Robot.weight` [N].
 
     Raises:
         InvalidArgumentError: The robot has no mass.
     """
-    mass = robot.mass
-    if not mass > 0:
+    if not robot.mass > 0:
         raise InvalidArgumentError(
-            f"robot: expected a mass > 0, got {mass}; pass barrier_weight and the strength of each contact"
+            f"robot: expected a mass > 0, got {robot.mass}; pass barrier_weight and the strength of each contact"
         )
-    return mass * (float(np.linalg.norm(robot.model.gravity.linear)) or _GRAVITY)
+    return robot.weight
 
 
 def default_barrier(robot: Robot, contacts: Sequence[SimulatorContactAbstract], v_tol: float) -> float:

@@ -40,9 +40,10 @@ class DifferentialActionModelCentroidal(DifferentialActionModelReducedAbstract):
         supports: Places p where the forces f and torques τ act.
         costs: Running costs on `centroidal_state()` [cost/s].
         constraints: Constraints of each knot; none by default.
+        gravity: Strength of gravity along -z, > 0 [m/s²].
 
     Raises:
-        InvalidArgumentError: `mass` is not positive, or the costs have another state.
+        InvalidArgumentError: `mass` or `gravity` is not positive, or the costs have another state.
 
     Source: Orin, Goswami and Lee, Centroidal dynamics of a humanoid robot (Autonomous Robots 2013), eqs. 1 and 2.
     """
@@ -56,16 +57,18 @@ class DifferentialActionModelCentroidal(DifferentialActionModelReducedAbstract):
         costs: CostStack,
         *,
         constraints: ConstraintStack | None = None,
+        gravity: float = GRAVITY,
     ) -> None:
         value = check_positive("mass", mass, unit="kg")
         if not isinstance(costs, CostStack) or costs.state != centroidal_state():
             raise InvalidArgumentError(f"costs: expected a CostStack on centroidal_state(), got {costs!r}")
         super().__init__(costs.state, supports, costs, constraints=constraints)
+        self.gravity = check_positive("gravity", gravity, unit="m/s²")
         self.mass = self.parameter("mass", value, unit="kg", convert=positive)
 
     @property
     def weight(self) -> Reals:
-        return np.array([0.0, 0.0, -GRAVITY * float(self.parameters()["mass"].default)])
+        return np.array([0.0, 0.0, -self.gravity * float(self.parameters()["mass"].default)])
 
     def centre_of_mass(self, x: Reals) -> Reals:
         return np.asarray(x[:3])
@@ -83,4 +86,4 @@ class DifferentialActionModelCentroidal(DifferentialActionModelReducedAbstract):
     def dynamics(self, instant: Instant) -> SX:
         c, v = instant.x[:3], instant.x[3:6]
         force, torque = self.supports.wrench(instant.u, c)
-        return SX(ca.vertcat(v, force / self.mass - ca.DM([0.0, 0.0, GRAVITY]), torque))
+        return SX(ca.vertcat(v, force / self.mass - ca.DM([0.0, 0.0, self.gravity]), torque))
