@@ -126,6 +126,13 @@ MISREAD = {
     "a reference": ("", f'<body name="a"><joint ref="30"/><joint axis="1 0 0"/>{GEOM}</body>', "expected ref='0'"),
     "a type": ("", f'{BODY}<body name="b"><joint type="screw"/></body>', "expected a type of free, ball"),
     "one group": ('<compiler inertiagrouprange="0"/>', BODY, "expected 2 numbers as inertiagrouprange"),
+    "a class": ("<default><default class='x'/></default>", BODY.replace("<geom", "<geom class='y'"), "got 'y'"),
+    "a class of children": (
+        "",
+        BODY.replace('name="a"', 'name="a" childclass="y"'),
+        "a class of <default> as childclass",
+    ),
+    "no weight": ("", BODY.replace('name="a"', 'name="a" gravcomp="1"'), "expected no gravcomp"),
     "picture": ("", BODY.replace("<geom", '<geom contype="0" conaffinity="0"'), "got contype='0' and conaffinity='0'"),
 }
 

@@ -64,8 +64,8 @@ _MJCF: Counts = {
 """The same for elements of an MJCF."""
 
 
-def check_file(path: Path) -> None:
-    """Checks the numbers of a URDF or MJCF file.
+def check_file(path: Path) -> XmlElement | None:
+    """Checks the numbers of a URDF or MJCF file; returns its content, None if only Pinocchio's parser can read it.
 
     A moment of inertia above the sum of the two others belongs to no body. Files in use have such moments, so they are
     only logged.
@@ -78,7 +78,7 @@ def check_file(path: Path) -> None:
     """
     root = read_xml(path)
     if root is None:
-        return
+        return None
     if root.tag == "robot":
         _check_tree(root)
         elements = [e for part in root.children if part.tag in ("link", "joint") for e in part.every()]
@@ -97,6 +97,7 @@ def check_file(path: Path) -> None:
         elif element.tag == "joint":
             _check_joint(element)
     _check_lengths(elements)
+    return root
 
 
 def _check_lengths(elements: list[XmlElement]) -> None:

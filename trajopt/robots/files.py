@@ -16,7 +16,7 @@ from trajopt.robots.file_checks import broken, check_file
 from trajopt.robots.mimic import with_equalities
 from trajopt.robots.mjcf_joints import file_joints, limit_positions
 from trajopt.robots.mjcf_motors import limit_efforts
-from trajopt.robots.xml_elements import read_xml
+from trajopt.robots.xml_elements import XmlElement
 
 FILE_SUFFIXES = (".urdf", ".xml", ".mjcf")
 
@@ -51,18 +51,19 @@ def load_file(path: Path, floating_base: bool | None, *, mimic: bool = False) ->
     if suffix not in FILE_SUFFIXES:
         raise InvalidArgumentError(f"source: expected a file {', '.join(FILE_SUFFIXES)}, got {str(path)!r}")
     try:
-        check_file(path)
+        root = check_file(path)
     except OSError as error:
         raise InvalidArgumentError(f"source: expected a file that can be read, got {str(path)!r}: {error}") from error
     try:
         if suffix == ".urdf":
-            root = (pin.JointModelFreeFlyer(),) if floating_base else ()
-            return pin.buildModelFromUrdf(str(path), *root, mimic)
+            base = (pin.JointModelFreeFlyer(),) if floating_base else ()
+            return pin.buildModelFromUrdf(str(path), *base, mimic)
         model = pin.buildModelFromMJCF(str(path))
         has_floating_base = floats(model)
         if floating_base and not has_floating_base:
             model = _load_floating_mjcf(str(path))
-        _complete(model, path)
+        if root is not None:
+            _complete(model, root)
     except InvalidArgumentError:
         raise
     except (ValueError, RuntimeError) as error:
@@ -84,11 +85,8 @@ def load_file(path: Path, floating_base: bool | None, *, mimic: bool = False) ->
         raise InvalidArgumentError(f"source: expected a valid robot in {str(path)!r}, got: {error}") from error
 
 
-def _complete(model: pin.Model, path: Path) -> None:
+def _complete(model: pin.Model, root: XmlElement) -> None:
     """Sets limits and gravity of a model to those of its MJCF file, of which it has all joints, or is refused."""
-    root = read_xml(path)
-    if root is None:
-        return
     compiler, option = root.section("compiler"), root.section("option")
     degrees, automatic = compiler.get("angle", "degree") == "degree", compiler.get("autolimits", "true") == "true"
     joints = file_joints(root, model)

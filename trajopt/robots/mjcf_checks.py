@@ -37,9 +37,16 @@ def check_mjcf(root: XmlElement) -> None:
     for element in root.every():
         if element.tag in _LEFT_OUT and not _is_decor(element):
             raise element.refusal(_LEFT_OUT[element.tag], f"<{element.tag}>, which Pinocchio's reader leaves out")
+        if any(element.numbers("gravcomp")):
+            raise element.refusal("no gravcomp", "one, which Pinocchio's reader leaves out")
         norm = np.linalg.norm(element.numbers("axisangle")[:3])
         if "axisangle" in element.attributes and element.tag in _PLACED and not np.isclose(norm, 1.0, atol=1e-5):
             raise element.refusal("an axis of norm 1 as axisangle", f"{norm:.6g}")
+    classes = {"main", *(part.attributes.get("class") for part in root.every() if part.tag == "default")}
+    for element in (each for part in root.children if part.tag != "default" for each in part.every()):
+        for name in ("class", "childclass"):
+            if element.attributes.get(name, "main") not in classes:
+                raise element.refusal(f"a class of <default> as {name}", shown(element.attributes[name]))
     for again in root.all("default")[1:]:
         raise again.refusal("one <default>", "another one, of which Pinocchio's reader loses a part")
     groups = [0.0, np.inf]
@@ -82,7 +89,7 @@ def _check_mass(geom: XmlElement, attributes: Attributes, low: float, high: floa
     if weightless:
         return
     if "mesh" in attributes:
-        raise geom.refusal("an <inertial> in its body", "a mesh, whose mass Pinocchio does not know")
+        raise geom.refusal("an <inertial> in its body", "a mesh, for which Pinocchio takes a mass of 1 kg")
     if not low <= number("group", 0.0) <= high:
         raise geom.refusal(wanted.format("mass='0'"), "a group outside of inertiagrouprange, where MuJoCo has no mass")
     if silent:

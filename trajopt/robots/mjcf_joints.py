@@ -62,8 +62,8 @@ def file_joints(root: XmlElement, model: pin.Model) -> list[FileJoint]:
         at_q, at_v = at_q + _SIZES[kind][0], at_v + _SIZES[kind][1]
     if (at_q, at_v) != (model.nq, model.nv):
         read = {frame.name for frame in model.frames if frame.type == pin.FrameType.BODY}
-        bodies = {joint.element: joint.element.parent for joint in found}
-        lost = next((e for e, body in bodies.items() if body is None or body.attributes.get("name") not in read), root)
+        bodies = {joint.element: joint.element.parent or root for joint in found}
+        lost = next((joint for joint, body in bodies.items() if body.attributes.get("name") not in read), root)
         raise lost.refusal(
             _WANTED,
             f"one that Pinocchio's reader leaves out: it reads {model.nv} of {at_v} degrees of freedom",

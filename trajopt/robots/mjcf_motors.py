@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pinocchio as pin
@@ -13,8 +13,6 @@ from trajopt.robots.mjcf_joints import FileJoint
 from trajopt.robots.xml_elements import ACTUATORS, XmlElement
 
 _LOG = logging.getLogger(__name__)
-
-Attributes = Mapping[str, str]
 
 
 def limit_efforts(model: pin.Model, root: XmlElement, joints: Sequence[FileJoint], *, automatic: bool) -> None:
@@ -50,7 +48,7 @@ def limit_efforts(model: pin.Model, root: XmlElement, joints: Sequence[FileJoint
                 getattr(model, name)[at] = -least if name.startswith("lower") else least
 
 
-def _limit(tag: str, own: Attributes, auto: bool) -> float:
+def _limit(tag: str, own: dict[str, str], auto: bool) -> float:
     """Largest force along a joint that an actuator can give, in either direction; infinite without a limit."""
     gear = abs(_numbers(own, "gear", (1.0,))[0])
     least = _end(own, "force", auto)
@@ -61,7 +59,7 @@ def _limit(tag: str, own: Attributes, auto: bool) -> float:
     return gear * least
 
 
-def _end(own: Attributes, name: str, auto: bool) -> float:
+def _end(own: dict[str, str], name: str, auto: bool) -> float:
     """End of a range of an actuator that is nearer to 0, of those that it can go to; infinite if it has none."""
     limited = own.get(f"{name}limited", "auto")
     if f"{name}range" not in own or limited == "false" or (limited == "auto" and not auto):
@@ -72,5 +70,5 @@ def _end(own: Attributes, name: str, auto: bool) -> float:
     return upper if lower >= 0.0 else -lower if upper <= 0.0 else min(-lower, upper)
 
 
-def _numbers(own: Attributes, name: str, default: tuple[float, ...]) -> tuple[float, ...]:
+def _numbers(own: dict[str, str], name: str, default: tuple[float, ...]) -> tuple[float, ...]:
     return tuple(float(word) for word in own[name].split()) if name in own else default

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from trajopt.robots.collisions import CollisionShapes
     from trajopt.robots.round_bodies import Capsule, Sphere
 
-_GRAVITY = 9.81  # for models without gravity [m/s²]
-
 
 class Robot(Immutable):
     """A robot: kinematics, inertias, limits and reference configurations; immutable after construction.
@@ -116,7 +114,7 @@ class Robot(Immutable):
     @property
     def gravity(self) -> float:
         """Strength of gravity [m/s²]; 9.81 if the model has none, as a scale of forces and times."""
-        return float(np.linalg.norm(self.model.gravity.linear)) or _GRAVITY
+        return float(np.linalg.norm(self.model.gravity.linear)) or 9.81
 
     @property
     def weight(self) -> float:
@@ -357,12 +355,8 @@ class Robot(Immutable):
                 "then call with_parameters"
             )
         locked = [self.joint_id(name) for name in ([names] if isinstance(names, str) else check_texts("names", names))]
-        if configuration is None:
-            q = pin.neutral(self.model)
-        elif isinstance(configuration, str):
-            q = self.configuration(configuration)
-        else:
-            q = check_configuration(self.model, "configuration", configuration)
+        q = pin.neutral(self.model) if configuration is None else configuration
+        q = self.configuration(q) if isinstance(q, str) else check_configuration(self.model, "configuration", q)
         model = without_joints(self.model, locked, q)
         left = {joint: bounds for joint, bounds in self._distances.items() if model.existJointName(joint)}
         robot = _rebuild(model, self.name, self.shapes, left, self.source, self.package_dirs)
