@@ -65,7 +65,7 @@ class Merit:
     def gradient(self, c: Reals) -> Reals:
         """Gradient of the penalties by the rows, μ r (T + 1, nc), at rows c (T + 1, nc)."""
         moved = self.rows.penalized(c) + self.y / self.mu
-        return self.mu * (moved - np.clip(moved, self.rows.lower, self.rows.upper))
+        return self.mu * (moved - self.rows.nearest(moved))
 
     def value(self, cost: float, c: Reals) -> float:
         """The merit at a cost and rows c (T + 1, nc); infinite if it is no number."""

@@ -105,8 +105,10 @@ class PolicySteps(ProgramSteps):
         rows, options = self._work.rows, self._work.options
         if step.status is QPStatus.INDEFINITE or not rows.lower.size:
             return None
-        now, then, ends = self._left(run, None), self._left(run, step), np.zeros(rows.lower.shape, dtype=bool)
-        ends[-1] = True
+        then, ends = self._left(run, step), np.zeros(rows.lower.shape, dtype=bool)
+        if then.max() <= options.feasibility:
+            return None
+        now, ends[-1] = self._left(run, None), True
         kinds = [rows.general & (rows.lower == rows.upper) & ~ends, *([~ends, ends] if self._trusted else [])]
         soft = np.zeros_like(ends)
         for kind in kinds:

@@ -120,15 +120,19 @@ class RowBounds:
         """Returns a copy of values (T + 1, nc) with 0 in rows that are soft or limits of a control."""
         return np.where(self.general, values, 0.0)
 
+    def nearest(self, c: Reals) -> Reals:
+        """Rows c (T + 1, nc) moved to within their bounds."""
+        return np.minimum(np.maximum(c, self.lower), self.upper)  # half the time of np.clip on few rows
+
     def penalized(self, c: Reals) -> Reals:
         """Rows c (T + 1, nc) for a penalty on general rows only: other rows are clipped to their bounds."""
-        return np.where(self.general, c, np.clip(c, self.lower, self.upper))
+        return np.where(self.general, c, self.nearest(c))
 
     def beyond(self, c: Reals) -> Reals:
         """Violations (T + 1, nc) of hard rows c: positive above the upper bound, negative below the lower one."""
         if not c.size:
             return c
-        beyond = c - np.minimum(np.maximum(c, self.lower), self.upper)  # half the time of np.clip on few rows
+        beyond = c - self.nearest(c)
         if self.any_soft:
             beyond[self.soft] = 0.0
         return beyond
@@ -141,7 +145,7 @@ class RowBounds:
         """Cost of the slacks of soft rows at rows c (T + 1, nc) [cost]."""
         if not self.any_soft:
             return 0.0
-        slack = np.abs(c - np.clip(c, self.lower, self.upper))[self.soft]
+        slack = np.abs(c - self.nearest(c))[self.soft]
         return float((self.soft_linear[self.soft] * slack + 0.5 * self.soft_quadratic[self.soft] * slack**2).sum())
 
     def sum_of_violations(self, c: Reals) -> float:
@@ -172,7 +176,7 @@ class RowBounds:
             violation = max(violation, largest(beyond))
             relative = max(relative, largest(beyond / self._start_size))
         if self.any_soft:
-            slack = np.abs(c - np.clip(c, self.lower, self.upper))[self.soft]
+            slack = np.abs(c - self.nearest(c))[self.soft]
             price = scale * (self.soft_linear[self.soft] + self.soft_quadratic[self.soft] * slack)
             worst = max(worst, float((slack * np.abs(price - np.abs(y[self.soft]))).max(initial=0.0)))
         return total, relative, violation, multiplier, worst
@@ -184,7 +188,7 @@ class RowBounds:
 
     def start_beyond(self) -> Reals:
         """Violation of the bounds of the start by the evaluator's initial state (ndx,)."""
-        return -np.clip(0.0, *self.start_room())
+        return -np.clip(0.0, *self.start_room()) if self.bounded else np.zeros(self._e.state.ndx)
 
     def within_start(self, x: Reals) -> Reals:
         """Returns a start x (nx,) moved to within its bounds."""
