@@ -152,12 +152,13 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         return ControlLimits(evaluator, self.options)
 
     def _limit_guess(self, run: RolloutProgress, limits: ControlLimits) -> None:
-        """Clips the controls of the guess to their limits, and rolls them out if it was a rollout."""
+        """Clips the controls of the guess to their limits; rolls them out if it was a rollout, or rests at a state."""
         e = self._evaluator
         clipped = limits.clip(e.us)
         if not limits.options.clip_guess or np.array_equal(clipped, e.us):
             return
-        rolled = self.rolled_out(run) if run.feasible else None
+        rests = bool((e.xs == e.xs[0]).all())  # which clipped controls don't hold
+        rolled = self.rolled_out(run) if run.feasible or rests else None
         if rolled is not None:
             self.go_on_from(run, rolled)
         else:

@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -267,3 +268,25 @@ def test_constraints_are_refused_and_options_checked(solver: str) -> None:
     assert options.crocoddyl().tolerance == 5e-5
     assert not options.crocoddyl().box_exact
     assert BoxFDDPOptions().initial_regularization == FDDPOptions().initial_regularization
+
+
+class WeakPendulum(trajopt.DifferentialActionModelSymbolic):
+    """dv/dt = u - sin q, x = (q, v)."""
+
+    def acceleration(self, x: ca.SX, u: ca.SX) -> ca.SX:
+        return u - ca.sin(x[0])
+
+
+@every
+def test_a_rest_that_limits_do_not_hold_gives_way_to_its_rollout(solver: str) -> None:
+    """Pendulums with weak motors over a minute: at one state with clipped controls, derivatives grow without bound."""
+    state = trajopt.StateVector(2)
+    costs = trajopt.CostStack(state).add("u", trajopt.ResidualModelControl(state), weight=1.0)
+    costs.add("x", trajopt.ResidualModelState(state), weight=0.1)
+    knot = trajopt.IntegratedActionModelRK4(WeakPendulum(state, 1, costs, lower=[-0.3], upper=[0.3]), dt=0.2)
+    kind, _ = PAIRS[solver]
+    for x0 in ([2.0, 0.0], [-2.5, 0.5], [1.5, -1.0], [0.5, 1.0]):
+        problem = ShootingProblem(x0, [knot] * 300, trajopt.CostStack(state))
+        solution = kind(problem).solve()
+        assert solution.converged
+        assert np.abs(solution.us).max() <= 0.3
