@@ -20,8 +20,8 @@ class SolverOptions:
 
     Attributes:
         max_iterations: Largest number of iterations, >= 1 [-].
-        time_limit: Wall time without compiling after which a solve stops, checked once per iteration [s]; None for no
-            limit.
+        time_limit: Wall time without compiling after which a solve stops, checked once per iteration, and from several
+            starts each of them [s]; None for no limit.
     """
 
     max_iterations: int = 300
