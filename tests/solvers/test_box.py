@@ -277,16 +277,28 @@ class WeakPendulum(trajopt.DifferentialActionModelSymbolic):
         return u - ca.sin(x[0])
 
 
-@every
-def test_a_rest_that_limits_do_not_hold_gives_way_to_its_rollout(solver: str) -> None:
-    """Pendulums with weak motors over a minute: at one state with clipped controls, derivatives grow without bound."""
+def weak_pendulum(x0: list[float]) -> ShootingProblem:
+    """A minute of a pendulum whose motor holds it up to 17 degrees."""
     state = trajopt.StateVector(2)
     costs = trajopt.CostStack(state).add("u", trajopt.ResidualModelControl(state), weight=1.0)
     costs.add("x", trajopt.ResidualModelState(state), weight=0.1)
     knot = trajopt.IntegratedActionModelRK4(WeakPendulum(state, 1, costs, lower=[-0.3], upper=[0.3]), dt=0.2)
+    return ShootingProblem(x0, [knot] * 300, trajopt.CostStack(state))
+
+
+@every
+def test_a_rest_that_limits_do_not_hold_gives_way_to_its_rollout(solver: str) -> None:
+    """At one state with clipped controls, derivatives would grow without bound."""
     kind, _ = PAIRS[solver]
     for x0 in ([2.0, 0.0], [-2.5, 0.5], [1.5, -1.0], [0.5, 1.0]):
-        problem = ShootingProblem(x0, [knot] * 300, trajopt.CostStack(state))
-        solution = kind(problem).solve()
+        solution = kind(weak_pendulum(x0)).solve()
         assert solution.converged
         assert np.abs(solution.us).max() <= 0.3
+
+
+def test_a_rest_whose_value_grows_without_bound_asks_for_a_motion() -> None:
+    problem = weak_pendulum([-2.845964, -1.933889])
+    at_rest = SolverBoxDDP(problem).solve()
+    assert at_rest.status is SolverStatus.DIVERGED
+    assert "start from a motion, solve(us=...)" in at_rest.explain()
+    assert SolverBoxDDP(problem).solve(us=np.zeros((300, 1))).converged

@@ -266,7 +266,8 @@ def _at_an_end(solution: Solution, constraints: Sequence[ConstraintRows]) -> lis
     if status is SolverStatus.UNBOUNDED:
         return [_unbounded(solution)]
     where = f" (first at {_at(solution, solution.failed_knot)})" if solution.failed_knot is not None else ""
-    return [f"the value function grew without bound{where}: shorten dt, scale the weights down, or start closer"]
+    start = "start from a motion, solve(us=...)" if no_motion(solution) else "start closer"
+    return [f"the value function grew without bound{where}: shorten dt, scale the weights down, or {start}"]
 
 
 def _cut_short(solution: Solution, constraints: Sequence[ConstraintRows], looser: list[str]) -> list[str]:
