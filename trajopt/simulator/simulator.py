@@ -65,7 +65,8 @@ class Simulator(Immutable):
         barrier_weight: β > 0 [W]; a step of dt has a barrier of weight μ = β dt [J]. The default follows from `v_tol`.
             Run-time parameter `barrier_weight`.
         v_tol: Creep speed of resting contacts [m/s]. It only sets the default barrier weight, β = m g v_tol
-            min(friction cos(π/n) / n) / contacts with n rays, and m g v_tol in impulse modes. If all contacts carry the
+            min(friction cos(π/n) / n) / contacts with n rays each, the least of all bodies in contact, such as a robot
+            of the mass m and an object beside it, and m g v_tol in impulse modes. If all contacts of a body carry the
             same weight, a tangential load of a fraction ρ of the friction cone creeps at 2 v_tol ρ / (1 - ρ²) at any
             dt: v_tol at ρ = 0.41, 1.5 v_tol at 0.54, 33 v_tol at 0.97. With few rays the speed depends on the
             direction. A body that has landed deep in a surface and sticks rises at v_tol friction cos(π/n), without
