@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trajopt.errors import InvalidArgumentError, UnknownAttributeError
+from trajopt.errors import InvalidArgumentError, ModelEvaluationError, UnknownAttributeError
 from trajopt.files import read_rows
 from trajopt.identification import Log
 from trajopt.robots import load_robot
@@ -59,6 +59,21 @@ def test_a_rollout_applies_the_passed_torques() -> None:
     assert list(rollout.forces) == list(FEET)
     assert rollout.friction == dict.fromkeys(FEET, 0.5)
     assert repr(rollout) == "Rollout('small', 30 steps, 0.03 s)"
+
+
+def test_long_rollouts_are_their_steps() -> None:
+    simulator, x0 = small()
+    rollout = simulator.rollout(x0, steps=230, dt=DT)
+    np.testing.assert_array_equal(rollout.xs, by_hand(simulator, x0, np.zeros((230, 18))))
+
+
+@pytest.mark.parametrize("steps", [60, 1000])
+def test_a_motion_that_diverges_is_no_fault_of_the_start(steps: int) -> None:
+    robot = load_robot("planar-2r")
+    simulator = Simulator(robot)
+    simulator.set_PD_controller(1e9, 0.0)
+    with pytest.raises(ModelEvaluationError, match=r"the motion diverges: its state is not finite at 0\.\d+ s; use a"):
+        simulator.rollout([0.1, 0.1, 0.0, 0.0], steps=steps, dt=1e-2)
 
 
 def test_a_function_of_time_and_state() -> None:
