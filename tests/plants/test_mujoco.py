@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -255,6 +256,25 @@ def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(MissingDependencyError, match="MuJoCoPlant needs mujoco: pip install mujoco"):
         MuJoCoPlant(robot, ())
+
+
+@pytest.mark.parametrize(
+    ("x", "u", "dt", "message"),
+    [
+        ([0.1, 0.0, 0.0], [0.0], 1e-3, r"x: expected shape \(2,\), got \(3,\)"),
+        ([np.nan, 0.0], [0.0], 1e-3, "x: expected finite numbers"),
+        ([0.1, 0.0], [0.0, 0.0], 1e-3, r"u: expected shape \(1,\), got \(2,\); one number for each motor"),
+        ([0.1, 0.0], [0.0], 0.0, r"dt: expected a number > 0 \[s\]"),
+        ([0.1, 0.0], [0.0], -1e-3, r"dt: expected a number > 0 \[s\]"),
+    ],
+)
+def test_a_step_that_cannot_be_taken_is_refused_and_changes_nothing(x: Any, u: Any, dt: Any, message: str) -> None:
+    plant, clean = (MuJoCoPlant(pendulum(), contacts=()) for _ in range(2))
+    before = plant.step(np.array([0.1, 0.0]), np.zeros(1), 1e-3)
+    with pytest.raises(InvalidArgumentError, match=message):
+        plant.step(x, u, dt)
+    clean.step(np.array([0.1, 0.0]), np.zeros(1), 1e-3)
+    np.testing.assert_array_equal(plant.step(before, np.zeros(1), 1e-3), clean.step(before, np.zeros(1), 1e-3))
 
 
 def test_a_state_that_diverges_is_an_error() -> None:
