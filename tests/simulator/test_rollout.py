@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,20 @@ def test_a_motion_that_diverges_is_no_fault_of_the_start(steps: int) -> None:
     simulator.set_PD_controller(1e9, 0.0)
     with pytest.raises(ModelEvaluationError, match=r"the motion diverges: its state is not finite at 0\.\d+ s; use a"):
         simulator.rollout([0.1, 0.1, 0.0, 0.0], steps=steps, dt=1e-2)
+
+
+def test_threads_may_share_a_simulator() -> None:
+    simulator, x0 = small()
+    starts = [x0 + 0.01 * i * (np.arange(len(x0)) == 2) for i in range(4)]  # heights [m]
+
+    def end(x: Reals) -> Reals:
+        for _ in range(60):
+            x = simulator.simulate(DT, x)[0]
+        return x
+
+    alone = [end(x) for x in starts]
+    with ThreadPoolExecutor(4) as pool:
+        np.testing.assert_array_equal(list(pool.map(end, starts)), alone)
 
 
 def test_a_function_of_time_and_state() -> None:

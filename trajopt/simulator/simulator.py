@@ -5,6 +5,7 @@ Longer than other files, because every setting of a simulation has its method an
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -54,7 +55,7 @@ class Simulator(Immutable):
     so a spinning body keeps its momentum. `SimulatorMode` lists the other modes.
 
     The input qdq is (q, v), in inverse modes (q, v, v̇), in backward modes (q₊, v₊, v). Derivatives are in tangent
-    spaces: of a step, Dqdq is (2 nv, 2 nv) and Dtau is (2 nv, nv).
+    spaces: of a step, Dqdq is (2 nv, 2 nv) and Dtau is (2 nv, nv). Threads may share a simulator.
 
     Args:
         robot: A Robot, or a Pinocchio model.
@@ -413,7 +414,7 @@ class Simulator(Immutable):
 
     def _batch(self, size: int, derivatives: bool, controlled: bool, stepping: bool) -> BatchAbstract:
         """Memory for `size` steps whose previous results are no longer in use."""
-        key = (size, derivatives, controlled, stepping, self._through)
+        key = (threading.get_ident(), size, derivatives, controlled, stepping, self._through)
         for other, batch in self._batches:
             if other == key and batch.idle:
                 return batch
