@@ -298,6 +298,14 @@ def test_a_cart_and_pole_is_that_of_the_controller() -> None:
     np.testing.assert_allclose(x, y, atol=1e-3)
 
 
+def test_a_case_takes_another_plant_without_the_errors_of_its_own_model() -> None:
+    case, peer = (loops.load("cart-pole-balance", plant=plant) for plant in ("model", "mujoco"))
+    assert case.model_error
+    assert case.simulate(0.1, plant=peer.plant).plant == "MuJoCoPlant"
+    with pytest.raises(InvalidArgumentError, match="plant: expected None for the controller's model, .* got 'mujoco'"):
+        mpc.simulate(case.controller, "mujoco", case.x0, 0.1, model_error={"pole_mass": 1.0})
+
+
 def test_a_quadrotor_is_that_of_the_controller() -> None:
     """The same thrusts turn and move it as in the model: with steps of 0.1 ms, they agree to 1e-3 after 1 s."""
     case, peer = (loops.load("quadrotor-gates", plant=plant, mass=1.2) for plant in ("model", "mujoco"))
