@@ -97,8 +97,9 @@ class MPCCase:
 
         Args:
             duration: Duration [s]; by default that of the case.
-            **changes: Further arguments of `mpc.simulate`, which replace those of the case.
+            **changes: Further arguments of `mpc.simulate`, which replace those of the case. The case's `model_error`
+                belongs to its own plant: another `plant` is taken as it is.
         """
-        names = ("plant", "x0", "dt_plant", "disturbance", "model_error")
+        names = ("plant", "x0", "dt_plant", "disturbance", *(() if "plant" in changes else ("model_error",)))
         arguments = {name: getattr(self, name) for name in names} | changes
         return mpc.simulate(self.controller, duration=self.duration if duration is None else duration, **arguments)

@@ -52,6 +52,15 @@ def brittle(**options: Any) -> mpc.MPCController:
 
 
 @pytest.mark.parametrize("mode", ["real-time", "converged"])
+def test_the_model_need_not_be_defined_at_the_state_of_zeros(mode: str) -> None:
+    """There the simulator's pusher and puck coincide, and contact has no normal; the loop starts with both apart."""
+    case = problems.load("puck", T=30)
+    controller = mpc.MPCController(case.problem, options=MPCOptions(mode=mode))
+    log = mpc.simulate(controller, None, case.problem.x0, 0.05)
+    assert list(log.statuses) == ["solved"] * 5
+
+
+@pytest.mark.parametrize("mode", ["real-time", "converged"])
 def test_a_failed_rehearsal_is_a_reason_and_no_error(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = RealTime if mode == "real-time" else Converged
     c, feedback, calls = brittle(mode=mode), engine.feedback, []

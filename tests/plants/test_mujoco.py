@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -257,6 +258,25 @@ def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         MuJoCoPlant(robot, ())
 
 
+@pytest.mark.parametrize(
+    ("x", "u", "dt", "message"),
+    [
+        ([0.1, 0.0, 0.0], [0.0], 1e-3, r"x: expected shape \(2,\), got \(3,\)"),
+        ([np.nan, 0.0], [0.0], 1e-3, "x: expected finite numbers"),
+        ([0.1, 0.0], [0.0, 0.0], 1e-3, r"u: expected shape \(1,\), got \(2,\); one number for each motor"),
+        ([0.1, 0.0], [0.0], 0.0, r"dt: expected a number > 0 \[s\]"),
+        ([0.1, 0.0], [0.0], -1e-3, r"dt: expected a number > 0 \[s\]"),
+    ],
+)
+def test_a_step_that_cannot_be_taken_is_refused_and_changes_nothing(x: Any, u: Any, dt: Any, message: str) -> None:
+    plant, clean = (MuJoCoPlant(pendulum(), contacts=()) for _ in range(2))
+    before = plant.step(np.array([0.1, 0.0]), np.zeros(1), 1e-3)
+    with pytest.raises(InvalidArgumentError, match=message):
+        plant.step(x, u, dt)
+    clean.step(np.array([0.1, 0.0]), np.zeros(1), 1e-3)
+    np.testing.assert_array_equal(plant.step(before, np.zeros(1), 1e-3), clean.step(before, np.zeros(1), 1e-3))
+
+
 def test_a_state_that_diverges_is_an_error() -> None:
     plant = MuJoCoPlant(pendulum(), contacts=(), torque_limits=False)
     with pytest.raises(ModelEvaluationError, match=r"MuJoCo's state diverged \(mjWARN_BADQ"):
@@ -276,6 +296,14 @@ def test_a_cart_and_pole_is_that_of_the_controller() -> None:
         u = np.array([3.0 * np.sin(3e-4 * i)])
         x, y = own.step(x, u, 1e-4, None), peer.plant.step(y, u, 1e-4, None)
     np.testing.assert_allclose(x, y, atol=1e-3)
+
+
+def test_a_case_takes_another_plant_without_the_errors_of_its_own_model() -> None:
+    case, peer = (loops.load("cart-pole-balance", plant=plant) for plant in ("model", "mujoco"))
+    assert case.model_error
+    assert case.simulate(0.1, plant=peer.plant).plant == "MuJoCoPlant"
+    with pytest.raises(InvalidArgumentError, match="plant: expected None for the controller's model, .* got 'mujoco'"):
+        mpc.simulate(case.controller, "mujoco", case.x0, 0.1, model_error={"pole_mass": 1.0})
 
 
 def test_a_quadrotor_is_that_of_the_controller() -> None:

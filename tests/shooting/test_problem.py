@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import casadi as ca
@@ -147,6 +148,19 @@ def test_rollout_steps_the_models(name: str) -> None:
         x = alone(model, x, us[t]).xnext
     np.testing.assert_allclose(xs[-1], x, rtol=1e-12, atol=1e-12)
     assert np.abs(problem.calc(xs, us).gaps).max() < 1e-12
+
+
+def test_threads_may_roll_out_the_same_problem() -> None:
+    problem = trajopt.ShootingProblem([0.1, 0.0], [pendulum()] * 500, stack(control=False))
+
+    def ends(force: float) -> npt.NDArray[np.float64]:
+        us = np.full((500, 1), force)
+        return np.array([problem.rollout(us)[-1] for _ in range(100)])
+
+    alone = [ends(force)[0] for force in (0.1, 0.2, 0.3, 0.4)]
+    with ThreadPoolExecutor(4) as pool:
+        for beside, end in zip(pool.map(ends, (0.1, 0.2, 0.3, 0.4)), alone):
+            np.testing.assert_array_equal(beside, np.tile(end, (100, 1)))
 
 
 def test_cost_terms_sum_to_the_cost_of_each_knot() -> None:

@@ -13,7 +13,8 @@ from tests.simulator.cases import Case, box, incline, point
 from tests.simulator.stepping import bisect, trajectory
 from tests.simulator.twin import Sphere, plane
 from tests.simulator.twin_mechanisms import GRAVITY, FreeBox, PointMass
-from trajopt.simulator import Simulator
+from trajopt.articulations import ArticulationBuilder
+from trajopt.simulator import MDPContact, Plane, Simulator
 from trajopt.types import Reals
 
 DT = 1e-3
@@ -244,6 +245,21 @@ def test_v_tol_is_the_creep_speed(rays: int, contacts: int, dt: float) -> None:
         assert speeds.max() < 2 * v_tol
         if rays >= 16:
             assert speeds[-1] == pytest.approx(1.504 * v_tol, rel=0.05)
+
+
+def test_a_light_body_beside_a_heavy_one_creeps_no_faster() -> None:
+    """On 15 degrees at μ_F = 0.5, v_tol = 0.1 mm/s, 54 % of the cone: 1.5 v_tol for 30 g as for 30 kg."""
+    builder = ArticulationBuilder()
+    for name, mass in (("heavy", 30.0), ("light", 0.03)):
+        builder.add_link(name, mass=mass, com=(0.0, 0.0, 0.0), inertia=0.1 * mass * np.eye(3))
+        builder.add_d6("world", name, linear=("x", "z"))
+    slope = np.radians(15)
+    surface = Plane((np.sin(slope), 0.0, np.cos(slope), 0.0))
+    contacts = [MDPContact(name, surface=surface, friction=0.5) for name in ("heavy", "light")]
+    xs = Simulator(builder.build("heavy"), contacts).rollout(np.zeros(8), steps=600, dt=5e-3).xs
+    heavy, light = (xs[-1, [0, 2]] - xs[-201, [0, 2]]) / np.cos(slope)  # down the slope in 1 s [m]
+    assert 0.9e-4 < light < 2e-4
+    assert heavy < 2e-4
 
 
 def test_creep_grows_near_the_cone() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from trajopt.errors import InvalidArgumentError, UnknownAttributeError
+from trajopt.errors import InvalidArgumentError, ModelEvaluationError, UnknownAttributeError
 from trajopt.files import read_rows
 from trajopt.identification import Log
 from trajopt.robots import load_robot
@@ -59,6 +60,35 @@ def test_a_rollout_applies_the_passed_torques() -> None:
     assert list(rollout.forces) == list(FEET)
     assert rollout.friction == dict.fromkeys(FEET, 0.5)
     assert repr(rollout) == "Rollout('small', 30 steps, 0.03 s)"
+
+
+def test_long_rollouts_are_their_steps() -> None:
+    simulator, x0 = small()
+    rollout = simulator.rollout(x0, steps=230, dt=DT)
+    np.testing.assert_array_equal(rollout.xs, by_hand(simulator, x0, np.zeros((230, 18))))
+
+
+@pytest.mark.parametrize("steps", [60, 1000])
+def test_a_motion_that_diverges_is_no_fault_of_the_start(steps: int) -> None:
+    robot = load_robot("planar-2r")
+    simulator = Simulator(robot)
+    simulator.set_PD_controller(1e9, 0.0)
+    with pytest.raises(ModelEvaluationError, match=r"the motion diverges: its state is not finite at 0\.\d+ s; use a"):
+        simulator.rollout([0.1, 0.1, 0.0, 0.0], steps=steps, dt=1e-2)
+
+
+def test_threads_may_share_a_simulator() -> None:
+    simulator, x0 = small()
+    starts = [x0 + 0.01 * i * (np.arange(len(x0)) == 2) for i in range(4)]  # heights [m]
+
+    def end(x: Reals) -> Reals:
+        for _ in range(60):
+            x = simulator.simulate(DT, x)[0]
+        return x
+
+    alone = [end(x) for x in starts]
+    with ThreadPoolExecutor(4) as pool:
+        np.testing.assert_array_equal(list(pool.map(end, starts)), alone)
 
 
 def test_a_function_of_time_and_state() -> None:

@@ -37,6 +37,8 @@ LONG = 1.0  # a longer time step of a robot is probably a mistake in the unit [s
 STEP = 1e-2  # largest last change, in standard deviations [-]
 RANK = 1e-13  # relative eigenvalue of the scaled information of directions that a log does not tell [-]
 UNMEASURED = 1e3  # standard deviation of states that are not measured [their unit]
+SETTLED = 0.5  # share of χ² that a step of the parameters alone has to take off to be worth a pass [-]
+Equations = tuple[list[Smoother], Reals, Reals, Reals]
 
 
 def identify(
@@ -93,11 +95,12 @@ def identify(
     coordinates = Coordinates(problems[0].unknowns)
     eta = first = coordinates.of(problems[0].theta)
     R, Q = np.minimum(sx, UNMEASURED) ** 2, su**2
-    for iteration in range(1, MAX_ITERATIONS + 1):
-        try:
-            smoothers, information, null, step = _normal_equations(problems, coordinates, eta, R, Q)
-        except np.linalg.LinAlgError:  # numbers beyond those of doubles
-            raise ModelEvaluationError(lost(unmoved, iteration)) from None
+    eta, settled, passes = _settled(problems, coordinates, eta, R, Q)
+    for iteration in range(passes, MAX_ITERATIONS + 1):
+        equations = settled if iteration == passes else _normal_equations(problems, coordinates, eta, R, Q)
+        if equations is None:
+            raise ModelEvaluationError(lost(unmoved, iteration))
+        smoothers, information, null, step = equations
         factor = coordinates.largest_step(eta, step)
         size = float(np.sqrt(max(float(step @ information @ step), 0.0)))
         for problem, smoother in zip(problems, smoothers):
@@ -256,16 +259,45 @@ def _deviations(argument: str, value: npt.ArrayLike, size: int, *, zero: bool) -
     return np.array(np.broadcast_to(numbers, (size,)))
 
 
+def _settled(
+    problems: Sequence[LogProblem], coordinates: Coordinates, eta: Reals, R: Reals, Q: Reals
+) -> tuple[Reals, Equations | None, int]:
+    """Parameters with about the least χ² around the measurements, the equations there, and the number of passes.
+
+    Around states and controls that do not move, χ² is a function of the parameters alone, so that a step which raises
+    it is known, and shortened.
+    """
+    best, least, trial, part, passes = None, np.inf, eta, 1.0, 0
+    while passes < MAX_ITERATIONS // 2:
+        passes += 1
+        equations = _normal_equations(problems, coordinates, trial, R, Q)
+        chi2 = np.inf if equations is None else sum(s.chi2 for s in equations[0])
+        if chi2 < least:
+            best, least, eta, part = equations, chi2, trial, min(1.0, 2.0 * part)
+        else:
+            part /= 4.0
+        if best is None or sum(s.gradient @ best[3] for s in best[0]) < SETTLED * least:
+            break
+        trial = eta + part * coordinates.largest_step(eta, best[3]) * best[3]
+    return eta, best, passes
+
+
 def _normal_equations(
     problems: Sequence[LogProblem], coordinates: Coordinates, eta: Reals, R: Reals, Q: Reals
-) -> tuple[list[Smoother], Reals, Reals, Reals]:
-    """Smoothers of the logs, information (k, k), directions that the logs do not tell (k, m), and the step of η."""
+) -> Equations | None:
+    """Smoothers of the logs, information (k, k), directions that the logs do not tell (k, m), and the step of η.
+
+    None where numbers are beyond those of doubles.
+    """
     slope, scales = coordinates.slope(eta), coordinates.scales(eta)
-    smoothers = [Smoother(p.linear(coordinates.theta(eta), slope), R, Q) for p in problems]
-    information = np.asarray(np.sum([s.information for s in smoothers], axis=0))
-    gradient = np.asarray(np.sum([s.gradient for s in smoothers], axis=0))
-    null = null_space(information, scales, RANK)
-    return smoothers, information, null * scales[:, None], _step(information, gradient, scales, null)
+    try:
+        smoothers = [Smoother(p.linear(coordinates.theta(eta), slope), R, Q) for p in problems]
+        information = np.asarray(np.sum([s.information for s in smoothers], axis=0))
+        gradient = np.asarray(np.sum([s.gradient for s in smoothers], axis=0))
+        null = null_space(information, scales, RANK)
+        return smoothers, information, null * scales[:, None], _step(information, gradient, scales, null)
+    except np.linalg.LinAlgError:
+        return None
 
 
 def _step(information: Reals, gradient: Reals, scales: Reals, null: Reals) -> Reals:

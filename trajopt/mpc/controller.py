@@ -134,6 +134,7 @@ class MPCController(Immutable):
         self._compile()
         plan, self._t, self._begun = self._plan, None, False
         plan.take(np.tile(x, (self.problem.T + 1, 1)), np.zeros_like(plan.us), None, None, None)
+        self._evaluator.xs[:], self._evaluator.us[:] = plan.xs, plan.us
         for array in (plan.K, plan.lam, plan.y):
             array.fill(0.0)
         plan.t = now

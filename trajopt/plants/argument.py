@@ -45,6 +45,11 @@ def plant_of(
     if isinstance(model, ActionModelAbstract):
         values = dict(plant.table.at(0)) if isinstance(plant, ShootingProblem) else None
         return ModelPlant(model, values, error, model.parameters(), fixed_step(model, period))
+    if not (isinstance(plant, (PlantAbstract, Simulator)) or callable(plant)):
+        raise InvalidArgumentError(
+            f"plant: expected None for the controller's model, an action model, a ShootingProblem, a Simulator, a "
+            f"MuJoCoPlant or a function (x, u, dt) -> x_next, got {shown(plant)}"
+        )
     if error:
         raise InvalidArgumentError(
             f"model_error: expected an action model as plant, got {type(plant).__name__}; change its own parameters"
@@ -54,12 +59,7 @@ def plant_of(
         return plant
     if isinstance(plant, Simulator):
         return SimulatorPlant(plant, problem.running[0].model_parts.actuation, problem.nu)
-    if callable(plant):
-        return FunctionPlant(plant, problem.state)
-    raise InvalidArgumentError(
-        f"plant: expected None for the controller's model, an action model, a ShootingProblem, a Simulator, a "
-        f"MuJoCoPlant or a function (x, u, dt) -> x_next, got {shown(plant)}"
-    )
+    return FunctionPlant(plant, problem.state)
 
 
 def _check_error(error: Iterable[str], models: Iterable[ActionModelAbstract]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
@@ -90,7 +91,7 @@ class ShootingProblem(Immutable):
         self._kinds = kinds_of(self._running, self._terminal)
         self._nu = max((kind.model.nu for kind in self._kinds[:-1]), default=0)
         self._table = ParameterTable(self._kinds, self.T)
-        self._evaluator: Evaluator | None = None
+        self._evaluators: dict[int, Evaluator] = {}  # by thread
         self._unknowns: dict[str, Unknown] = {}
         self._freed: FreedProblem | None = None
         if like is not None:
@@ -317,9 +318,8 @@ class ShootingProblem(Immutable):
         return ProblemDerivatives(**derivatives_of(self._expanded(xs, us)))
 
     def _own_evaluator(self) -> Evaluator:
-        """Evaluator of this problem's own methods; each solver has another one."""
-        self._evaluator = self._evaluator or Evaluator(self)
-        return self._evaluator
+        """Evaluator of this problem's own methods in the present thread; each solver has another one."""
+        return self._evaluators.get(get_ident()) or self._evaluators.setdefault(get_ident(), Evaluator(self))
 
     def _expanded(self, xs: Any, us: Any) -> Evaluator:
         e, (states, controls) = self._own_evaluator(), self.check_guess(xs, us)
@@ -378,7 +378,7 @@ class ShootingProblem(Immutable):
             old[:] = values  # in place, so that evaluators remain valid
             return
         self._running, self._kinds, self._nu = moved._running, moved._kinds, moved._nu
-        self._table, self._evaluator = moved._table, None
+        self._table, self._evaluators = moved._table, {}
 
     def __repr__(self) -> str:
         kinds = ", ".join(f"{len(k.knots)} x {type(k.model).__name__}" for k in self._kinds[:-1])

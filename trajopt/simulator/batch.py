@@ -60,20 +60,26 @@ class StateBatch(BatchAbstract):
         size: As in `BatchAbstract`.
         shared: As in `BatchAbstract`.
         told: As in `BatchAbstract`.
+        motion: Whether each state is the result of the one before, so that only the first is to be filled.
     """
 
-    def __init__(self, program: Program, size: int, *, shared: bool = False, told: bool = False) -> None:
+    def __init__(
+        self, program: Program, size: int, *, shared: bool = False, told: bool = False, motion: bool = False
+    ) -> None:
         super().__init__(program, size, shared=shared, told=told)
+        if motion:
+            xs = np.zeros((size + 1, *program.outputs[0].shape))
+            self.qdqs, self.results[0] = xs[:-1, :, 0], xs[1:]
         inputs = [rows(self.qdqs), _rows_of(self.commands, alike=shared), _rows_of(self.parameters, alike=not told)]
         outputs = [rows(array) for array in self.results]
-        wide = kernel(program, lane_count())
-        blocks = blocks_of(range(size), wide.width)
-        call = KernelCall([wide], np.zeros(len(blocks), dtype=np.int64), blocks, inputs + outputs)
-        self._run = ParallelCalls([call])
+        lanes = kernel(program, 1 if motion else lane_count())
+        blocks = blocks_of(range(size), lanes.width)
+        call = KernelCall([lanes], np.zeros(len(blocks), dtype=np.int64), blocks, inputs + outputs)
+        self._run, self._threads = ParallelCalls([call]), 1 if motion else None
         self._held = _holders(self.results)
 
     def run(self, threads: int | None = None) -> None:
-        self._run(threads)
+        self._run(self._threads or threads)
 
 
 def _rows_of(array: Reals, *, alike: bool) -> Rows:
@@ -109,13 +115,14 @@ class PreciseBatch(BatchAbstract):
                 result[i] = to_float64(value)
 
 
-def check_status(status: Reals, qdqs: Reals, nq: int, *, implicit: bool = False) -> None:
+def check_status(status: Reals, qdqs: Reals, nq: int, *, stepping: bool = False, implicit: bool = False) -> None:
     """Raises an error, with residual and state, unless the iterations of all steps have converged.
 
     Args:
         status: 0, or the residual of an iteration that has not converged (n,).
         qdqs: Inputs (n, size).
         nq: Number of configuration coordinates [-].
+        stepping: Whether they are successive steps of a motion.
         implicit: Whether the steps solve the equation of a backward mode.
 
     Raises:
@@ -131,6 +138,7 @@ def check_status(status: Reals, qdqs: Reals, nq: int, *, implicit: bool = False)
     what = "the contact forces of maximal dissipation"
     if implicit:
         what, cure = "the implicit step or its contact forces", "use a smaller dt, or a larger barrier_weight"
+    which = "step" if stepping else f"state {i}"
     raise ModelEvaluationError(
-        f"state {i}: {what} did not converge (residual {status[i]:.3g}) at qdq = {shown_numbers(qdqs[i])}; {cure}"
+        f"{which}: {what} did not converge (residual {status[i]:.3g}) at qdq = {shown_numbers(qdqs[i])}; {cure}"
     )

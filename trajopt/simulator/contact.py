@@ -268,21 +268,38 @@ def weight_of(robot: Robot) -> float:
 def default_barrier(robot: Robot, contacts: Sequence[SimulatorContactAbstract], v_tol: float) -> float:
     """Barrier weight β = m g v_tol min(friction cos(π/n) / n) / contacts [W], for contacts of n rays each.
 
-    On contacts that share the weight m g equally, a tangential load of a fraction ρ of the friction cone creeps at
+    It is the least β of all bodies in contact: robots, and objects beside them. A body is all that moves with a joint
+    of the world, and m is its mass. On contacts that share the weight m g equally, a tangential load of a fraction ρ
+    of the friction cone creeps at
 
         v = 2 β n contacts ρ / ((1 - ρ²) friction m g) = 2 v_tol ρ / (1 - ρ²),
 
     exactly for many rays. A ray b_j has w_j = s / (1 + e cos θ_j) with e = 2 ρ / (1 + ρ²), from the condition
     k b_jᵀ u = β (1/w_j - 1/s) at the contact's velocity u. The cone inside the rays has the friction cos(π/n) friction.
-    Without contacts, β is m g v_tol.
+    Without contacts, β is m g v_tol with the mass of the robot.
 
     Args:
         robot: The robot.
-        contacts: Its contacts; those without friction count as 1 / n.
+        contacts: Its contacts; those without friction count as 1 / n, and those without frames act on all bodies.
         v_tol: Creep speed [m/s].
     """
-    shares = [_smallest_friction(contact) / contact.law.rays for contact in contacts]
-    return weight_of(robot) * v_tol * (min(shares) / len(shares) if shares else 1.0)
+    weight, model = weight_of(robot), robot.model
+    masses: dict[int, float] = {}  # of each body, by its first joint [kg]
+    for inertia, support in zip(model.inertias.tolist()[1:], model.supports.tolist()[1:]):
+        masses[support[1]] = masses.get(support[1], 0.0) + inertia.mass
+    loads = []
+    for joint, mass in masses.items():
+        touching = [c for c in contacts if not c.frames or joint in (_first_joint(robot, f) for f in c.frames)]
+        shares = [_smallest_friction(contact) / contact.law.rays for contact in touching]
+        if shares and mass > 0.0:
+            loads.append(weight * mass / sum(masses.values()) * min(shares) / len(shares))
+    return v_tol * min(loads, default=weight)
+
+
+def _first_joint(robot: Robot, frame: str) -> int:
+    """Index of the joint of the world that moves a frame; 0 if the frame is fixed in the world."""
+    support = robot.model.supports[robot.model.frames[robot.frame_id(frame)].parentJoint]
+    return int(support[1]) if len(support) > 1 else 0
 
 
 def _smallest_friction(contact: SimulatorContactAbstract) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import casadi as ca
 import numpy as np
-import numpy.typing as npt
 from casadi import SX
 
 from trajopt.kernels.program import Program
@@ -57,8 +56,8 @@ class PDController:
         return call_formula(program, "pd", at_input, qdq, reads=[(self._settings, settings)])[0]
 
 
-def torque_at(state: StateMultibody, settings: Reals, x: npt.ArrayLike) -> Reals:
-    """Torque τ (nv,) for settings and a state x (nx,) [N m, N]."""
-    target, kp, kd = np.split(settings, [state.nx, state.nx + state.nv])
-    error = state.difference(np.asarray(x), target)
-    return np.asarray(kp * error[: state.nv] + kd * error[state.nv :])
+def torque_at(state: StateMultibody, settings: Reals, x: Reals) -> Reals:
+    """Torque τ (nv,) for settings and a checked state x (nx,) [N m, N]."""
+    n, nv = state.nx, state.nv
+    error = state.difference_unchecked(x, settings[:n])
+    return np.asarray(settings[n : n + nv] * error[:nv] + settings[n + nv :] * error[nv:])

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.checks import check_array, check_count
-from trajopt.errors import function_raised
+from trajopt.errors import ModelEvaluationError, function_raised
 from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.objects.lazy import above
 from trajopt.robots import Robot
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from trajopt.solution import Solution
 
 _MOST = 1_000_000  # steps
+_TOGETHER = 100  # steps of one call, after which Ctrl-C ends a rollout
 _FILM_STEP = 0.01  # time between two states of a film [s]
 Controller = Callable[[float, Reals], npt.ArrayLike]
+Motion = Callable[[float, Reals, Reals | None, int], tuple[Reals, dict[str, Reals]]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,34 +123,48 @@ class Rollout(ExplainsAttributes):
         return written
 
 
-def roll_out(simulator: Simulator, x0: npt.ArrayLike, taus: Any, steps: int, dt: float) -> Rollout:
-    """Computes successive steps from a state; see `Simulator.rollout`."""
+def roll_out(simulator: Simulator, motion: Motion, x0: npt.ArrayLike, taus: Any, steps: int, dt: float) -> Rollout:
+    """Computes successive steps from a state; see `Simulator.rollout`.
+
+    `motion(dt, x, taus, most)` computes the states and forces of at least one and at most `most` steps from x.
+    """
     steps, state = check_count("steps", steps, least=1, most=_MOST), simulator.state
     xs, torques = np.empty((steps + 1, state.nx)), np.zeros((steps, state.nv))
     xs[0] = state.check(x0, "x0")
     first = {name: parameter.default for name, parameter in simulator.model.parameters().items()}
     scale = 1.0 / float(dt) if simulator.mode.name.endswith("I") else 1.0  # impulse modes report impulses
     values = {**first, **simulator.parameter_values()}
-    torque_rows = None if taus is None or callable(taus) else check_array("taus", taus, (steps, state.nv))
+    if taus is not None and not callable(taus):
+        torques[:] = check_array("taus", taus, (steps, state.nv))
     forces: dict[str, Reals] = {name: np.empty((steps, k)) for name, k in simulator.model.force_sizes.items()}
-    beyond = np.zeros(state.nv)
-    for t in range(steps):
+    t = 0
+    while t < steps:
         if callable(taus):
             torques[t] = _asked(taus, t * dt, xs[t], state.nv)
-        else:
-            torques[t] = simulator.controller_torque(xs[t]) if torque_rows is None else torque_rows[t]
-        xs[t + 1], felt = simulator.step(dt, xs[t], None if taus is None else torques[t])
+        most = 1 if callable(taus) else min(steps - t, _TOGETHER)
+        reached, felt = motion(dt, xs[t], None if taus is None else torques[t : t + most], most)
+        end = t + len(reached)
+        if len(lost := np.flatnonzero(~np.isfinite(reached).all(axis=1))):
+            raise ModelEvaluationError(
+                f"the motion diverges: its state is not finite at {(t + lost[0] + 1) * dt:g} s; use a smaller dt, or "
+                "smaller gains of the controller"
+            )
+        xs[t + 1 : end + 1] = reached
         for name, force in felt.items():
-            forces[name][t] = force * scale
-        requested, torques[t] = torques[t].copy(), simulator.motor_torque(torques[t])
-        beyond += requested != torques[t]
+            forces[name][t:end] = force * scale
+        if taus is None:
+            torques[t:end] = [simulator.controller_torque(x) for x in xs[t:end]]
+        t = end
+    limits = values.get("torque_limits")
+    motors = torques if limits is None else np.clip(torques, -limits, limits)
+    beyond = np.count_nonzero(motors != torques, axis=0)
     joints = [name.removeprefix("q:") for name in state.tangent_names]
     return Rollout(
         robot=robot_with(simulator.robot, simulator.parameter_values()),
         contacts=simulator.model.contacts,
         times=float(dt) * np.arange(steps + 1, dtype=np.float64),
         xs=xs,
-        taus=torques,
+        taus=motors,
         friction={n: float(values[f]) for n in simulator.model.names if (f := f"contacts.{n}.friction") in values},
         forces=forces,
         limited={joints[i]: float(dt) * float(beyond[i]) for i in np.flatnonzero(beyond)},

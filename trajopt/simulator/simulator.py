@@ -5,6 +5,7 @@ Longer than other files, because every setting of a simulation has its method an
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -54,7 +55,7 @@ class Simulator(Immutable):
     so a spinning body keeps its momentum. `SimulatorMode` lists the other modes.
 
     The input qdq is (q, v), in inverse modes (q, v, v̇), in backward modes (q₊, v₊, v). Derivatives are in tangent
-    spaces: of a step, Dqdq is (2 nv, 2 nv) and Dtau is (2 nv, nv).
+    spaces: of a step, Dqdq is (2 nv, 2 nv) and Dtau is (2 nv, nv). Threads may share a simulator.
 
     Args:
         robot: A Robot, or a Pinocchio model.
@@ -65,7 +66,8 @@ class Simulator(Immutable):
         barrier_weight: β > 0 [W]; a step of dt has a barrier of weight μ = β dt [J]. The default follows from `v_tol`.
             Run-time parameter `barrier_weight`.
         v_tol: Creep speed of resting contacts [m/s]. It only sets the default barrier weight, β = m g v_tol
-            min(friction cos(π/n) / n) / contacts with n rays, and m g v_tol in impulse modes. If all contacts carry the
+            min(friction cos(π/n) / n) / contacts with n rays each, the least of all bodies in contact, such as a robot
+            of the mass m and an object beside it, and m g v_tol in impulse modes. If all contacts of a body carry the
             same weight, a tangential load of a fraction ρ of the friction cone creeps at 2 v_tol ρ / (1 - ρ²) at any
             dt: v_tol at ρ = 0.41, 1.5 v_tol at 0.54, 33 v_tol at 0.97. With few rays the speed depends on the
             direction. A body that has landed deep in a surface and sticks rises at v_tol friction cos(π/n), without
@@ -314,15 +316,9 @@ class Simulator(Immutable):
             InvalidArgumentError: The mode does not step a state, or an argument is wrong.
             ModelEvaluationError: An iteration did not converge.
         """
-        if not self._steps_state and self.mode not in ROOTS:
-            raise InvalidArgumentError(
-                f"mode: expected one that steps a state, got {self.mode.name}, which computes "
-                f"{'torques' if self.mode.name.startswith('INVERSE') else 'accelerations'}; use FORWARD_RK1F"
-            )
-        self._black_boxes.check_step(self.mode, self._steps_state)
         torques = None if tau is None else self._arguments.one_torque(tau)[None]
-        result, forces, _ = self._felt(dt, self.state.check(x, "x")[None], torques, stepping=True)
-        return result[0], {name: rows[0] for name, rows in forces.items()}
+        xs, forces = self._motion(dt, self.state.check(x, "x"), torques, 1)
+        return xs[0], {name: rows[0] for name, rows in forces.items()}
 
     def rollout(
         self, x0: npt.ArrayLike, taus: npt.ArrayLike | Controller | None = None, steps: int = 1000, dt: float = 1e-3
@@ -338,7 +334,7 @@ class Simulator(Immutable):
 
         Raises: As in `step`.
         """
-        return roll_out(self, x0, taus, steps, check_positive("dt", dt, unit="s"))
+        return roll_out(self, self._motion, x0, taus, steps, check_positive("dt", dt, unit="s"))
 
     def controller_torque(self, x: npt.ArrayLike) -> Reals:
         """Torque of the PD controller in a state x (nx,): (nv,) [N m, N]; zero without a controller."""
@@ -347,7 +343,8 @@ class Simulator(Immutable):
 
     def motor_torque(self, tau: npt.ArrayLike) -> Reals:
         """Torque (nv,) of the motors for a requested one: clipped to the simulator's limits, if any [N m, N]."""
-        requested, first = check_array("tau", tau, (self.model.nv,)), self.model.parameters().get("torque_limits")
+        requested = check_array("tau", tau, (self.model.nv,))
+        first = self.model.layout.parameters.get("torque_limits")
         limits = None if first is None else np.asarray(self._parameters.get("torque_limits", first.default))
         return requested if limits is None else np.clip(requested, -limits, limits)
 
@@ -363,10 +360,22 @@ class Simulator(Immutable):
     def _checked(self, qdqs: Any, tau: Any) -> tuple[Reals, Reals | None]:
         return self._arguments.inputs(qdqs), None if tau is None else self._arguments.one_torque(tau)[None]
 
+    def _motion(self, dt: float, x: Reals, taus: Reals | None, most: int) -> tuple[Reals, dict[str, Reals]]:
+        """States (n, nx) after 1 to `most` steps from a checked state, and the forces of each step by name, (n, k)."""
+        if not self._steps_state and self.mode not in ROOTS:
+            raise InvalidArgumentError(
+                f"mode: expected one that steps a state, got {self.mode.name}, which computes "
+                f"{'torques' if self.mode.name.startswith('INVERSE') else 'accelerations'}; use FORWARD_RK1F"
+            )
+        self._black_boxes.check_step(self.mode, self._steps_state)
+        n = most if self._accuracy == DOUBLES and not self._black_boxes else 1
+        given = None if taus is None else taus[:n]
+        return self._felt(dt, np.repeat(x[None], n, axis=0), given, stepping=True)[:2]
+
     def _felt(
         self, dt: float, inputs: Reals, taus: Reals | None, *, stepping: bool = False
     ) -> tuple[Reals, dict[str, Reals], Reals]:
-        """Results, forces by name, and velocities after dissipation."""
+        """Results, forces by name, and velocities after dissipation; of successive steps if `stepping`."""
         batch = self._run(dt, inputs, taus, derivatives=False, stepping=stepping)
         forces = batch.results[1].reshape(len(inputs), -1)
         ends = np.cumsum([0, *self.model.force_sizes.values()])
@@ -399,13 +408,13 @@ class Simulator(Immutable):
         if self._black_boxes:
             self._black_boxes.fill(batch.qdqs, batch.parameters, derivative=derivatives)
         batch.run(self._threads)
-        implicit = stepping and self.mode in ROOTS
-        check_status(batch.results[-1].ravel(), qdqs, self.model.nq, implicit=implicit)
+        status, implicit = batch.results[-1].ravel(), stepping and self.mode in ROOTS
+        check_status(status, batch.qdqs, self.model.nq, stepping=stepping, implicit=implicit)
         return batch
 
     def _batch(self, size: int, derivatives: bool, controlled: bool, stepping: bool) -> BatchAbstract:
         """Memory for `size` steps whose previous results are no longer in use."""
-        key = (size, derivatives, controlled, stepping, self._through)
+        key = (threading.get_ident(), size, derivatives, controlled, stepping, self._through)
         for other, batch in self._batches:
             if other == key and batch.idle:
                 return batch
@@ -416,7 +425,9 @@ class Simulator(Immutable):
         kinds = {"shared": controlled, "told": bool(self._black_boxes)}
         double = self._accuracy == DOUBLES
         new = (
-            StateBatch(program, size, **kinds) if double else PreciseBatch(program, size, **kinds, bits=self._accuracy)
+            StateBatch(program, size, **kinds, motion=stepping)
+            if double
+            else PreciseBatch(program, size, **kinds, bits=self._accuracy)
         )
         self._batches = [*self._batches, (key, new)][-_KEPT:]
         return new

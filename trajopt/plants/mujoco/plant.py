@@ -13,6 +13,7 @@ import numpy.typing as npt
 from trajopt.actuation.base import ActuationModelAbstract, check_actuation, effort_limits
 from trajopt.checks import (
     as_numbers,
+    check_array,
     check_flag,
     check_instance,
     check_items,
@@ -163,17 +164,20 @@ class MuJoCoPlant(Immutable, PlantAbstract):
         """State (nx,) after a time dt [s] in one step of MuJoCo, with control u (nu,) and further forces (nv,) or None.
 
         Raises:
+            InvalidArgumentError: An argument has the wrong size or value.
             ModelEvaluationError: MuJoCo warned that its state diverged.
         """
-        data = self.data
+        data, seconds = self.data, check_positive("dt", dt, unit="s")
+        u = check_array("u", u, (self.nu,), cure="one number for each motor")
         if self._last is None or not np.array_equal(x, self._last):  # its own state has more digits
+            qpos, qvel = self._map.to_peer(self.state.check(x, "x"))
             self._mujoco.mj_resetData(self.model, data)
-            data.qpos[:], data.qvel[:] = self._map.to_peer(x)
+            data.qpos[:], data.qvel[:] = qpos, qvel
         tau = self._motors.joint_torques(np.clip(u, self._lower, self._upper) if self._limited else u)
         if self._limited:  # of joints that several controls drive
             tau = np.clip(tau, -self._most, self._most)
         data.qfrc_applied[:] = self._map.force_to_peer(x, tau if torque is None else tau + torque)
-        self.model.opt.timestep = dt
+        self.model.opt.timestep = seconds
         self._mujoco.mj_step(self.model, data)
         bad = [w for w in ("mjWARN_BADQPOS", "mjWARN_BADQVEL", "mjWARN_BADQACC") if self._warned(w)]
         if bad:
