@@ -292,7 +292,7 @@ def default_barrier(robot: Robot, contacts: Sequence[SimulatorContactAbstract], 
         touching = [c for c in contacts if not c.frames or joint in (_first_joint(robot, f) for f in c.frames)]
         shares = [_smallest_friction(contact) / contact.law.rays for contact in touching]
         if shares and mass > 0.0:
-            loads.append(weight * mass / sum(masses.values()) * min(shares) / len(shares))
+            loads.append(robot.gravity * mass * min(shares) / len(shares))
     return v_tol * min(loads, default=weight)
 
 
