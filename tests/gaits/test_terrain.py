@@ -151,6 +151,23 @@ def test_the_base_tilts_with_the_footholds() -> None:
     np.testing.assert_allclose(states[:, 2] - states[0, 2], rises, atol=1e-3)
 
 
+@pytest.mark.parametrize("turn", [0.0, 0.6])
+def test_a_posture_on_the_slope_is_the_reference_there(turn: float) -> None:
+    """A robot that stands on a slope, tilted with it, keeps this posture, and walks parallel to the slope."""
+    for axis, angle in (([0.0, -1.0, 0.0], 0.25), ([1.0, 0.0, 0.0], 0.2), ([0.6, -0.8, 0.0], 0.3)):
+        tilt = pin.SE3(pin.exp3(angle * np.array(axis)), np.zeros(3))
+        q = robot().configuration("standing")
+        q[:7] = pin.SE3ToXYZQUAT(tilt * pin.XYZQUATToSE3(q[:7]))
+        normal = tilt.rotation[:, 2]
+        stance = gaits.Stance.of(robot(), FEET, q)
+        ground = gaits.Terrain(Plane((*normal, -float(np.dot(normal, stance.centre)))))
+        walk = gaits.quadruped_trot(stance, step_length=0.1, step_height=0.03, cycles=2, turn=turn).on(ground)
+        states = gaits.carried_postures(robot(), walk, q)
+        np.testing.assert_allclose(states[0, : robot().nq], q, atol=1e-9)
+        ups = np.array([pin.Quaternion(x[3:7]).matrix()[:, 2] for x in states])
+        np.testing.assert_allclose(ups, np.tile(normal, (len(ups), 1)), atol=1e-6)
+
+
 def test_boxes_of_a_scene_are_ground() -> None:
     box = trajopt.Box([1.0, 2.0, 0.5], placement=[0.3, 0.1, 0.25, 0.0, 0.0, 0.0, 1.0])
     points = np.random.default_rng(0).uniform(-0.5, 1.0, (40, 2))
