@@ -168,6 +168,19 @@ def test_a_posture_on_the_slope_is_the_reference_there(turn: float) -> None:
         np.testing.assert_allclose(ups, np.tile(normal, (len(ups), 1)), atol=1e-6)
 
 
+def test_feet_a_rounding_error_below_the_ground_stand_on_it() -> None:
+    """Soles of Talos' own posture are 2 µm below z = 0."""
+    talos, soles = trajopt.load_robot("talos_legs"), ("right_sole_link", "left_sole_link")
+    stance = gaits.Stance.of(talos, soles, soles=True)
+    assert -1e-3 < stance.height < -1e-6
+    stairs = gaits.Terrain.stairs(1, rise=0.08, depth=0.28, start=0.2)
+    climb = gaits.biped_walk(stance, step_length=0.4, first_step="full").on(stairs)
+    np.testing.assert_allclose([foot.position[2] for foot in climb.end.feet.values()], 0.08, atol=1e-5)
+    deep = gaits.Stance({name: foot.shifted((0.0, 0.0, -2e-3)) for name, foot in stance.feet.items()}, stance.com)
+    with pytest.raises(InvalidArgumentError, match="below it; move the robot or the terrain"):
+        gaits.biped_walk(deep).on(gaits.Terrain(Plane((0, 0, 1, 0))))
+
+
 def test_boxes_of_a_scene_are_ground() -> None:
     box = trajopt.Box([1.0, 2.0, 0.5], placement=[0.3, 0.1, 0.25, 0.0, 0.0, 0.0, 1.0])
     points = np.random.default_rng(0).uniform(-0.5, 1.0, (40, 2))

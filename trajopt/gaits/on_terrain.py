@@ -20,6 +20,7 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from trajopt.gaits.schedule import ContactSchedule
 
+_SUNK = 1e-3  # depth of a foot at the start that counts as on the ground, where its file or posture is rounded [m]
 _SAMPLES = 40  # points of a swing whose distance from the ground is checked [-]
 _LIFT = 5e-3  # step of the search for the height of a swing [m]
 _MORE = 2.0  # times what the ground rises, and times the clearance, that a swing may be higher than asked [-]
@@ -36,7 +37,7 @@ def on_terrain(schedule: ContactSchedule, terrain: Terrain, *, clearance: float,
     feet = schedule.start.feet
     lifts = dict(zip(feet, terrain.distances([place.position for place in feet.values()]).tolist()))
     for name, lift in lifts.items():
-        if not lift >= -1e-6:
+        if not lift >= -_SUNK:
             raise InvalidArgumentError(
                 f"terrain: expected {name!r} of the schedule's start on the ground or above it, got {-lift:.3g} m "
                 "below it; move the robot or the terrain"
