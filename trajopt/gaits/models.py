@@ -321,7 +321,8 @@ class GaitModels(Immutable):
         if self.limits.bodies is not None:
             return self.limits.bodies
         assert self.terrain is not None
-        bodies = shanks_and_base(self.robot, self._lifts, self.limits.margin)
+        soles = [name for name, place in self.stance.feet.items() if place.sole]
+        bodies = shanks_and_base(self.robot, self._lifts, self.limits.margin, soles)
         if not bodies:
             raise InvalidArgumentError(
                 f"limits: expected bodies that keep off the terrain, because {self.robot.name} has no collision "
