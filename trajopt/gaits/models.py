@@ -29,6 +29,7 @@ from trajopt.gaits.limits import DEEPEST, GaitLimits, add_rest, cone_name, const
 from trajopt.gaits.options import DYNAMICS, INTEGRATORS, GaitOptions, holding_gains
 from trajopt.gaits.parameters import identifiers, knot_parameters
 from trajopt.gaits.plans import ReducedPlan
+from trajopt.gaits.posing import warn_of_start
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance, check_legged, configuration_of, foot_frame, standing_configuration
 from trajopt.gaits.terrain import Terrain
@@ -164,6 +165,7 @@ class GaitModels(Immutable):
         start = self.state.at_rest(configuration_of(self.robot, x0, "x0"))
         if x0 is not None and shape_of(x0) == (self.state.nx,):
             start[nq:] = as_numbers("x0", x0)[nq:]
+        warn_of_start(self.robot, schedule, start[:nq])
         running = [self.touchdown if hit else self.running for hit in schedule.touchdowns[:-1]]
         problem = ShootingProblem(start, running, self.terminal)
         unknown = posture is None and standing_configuration(self.robot) is None
