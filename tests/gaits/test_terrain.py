@@ -181,6 +181,19 @@ def test_feet_a_rounding_error_below_the_ground_stand_on_it() -> None:
         gaits.biped_walk(deep).on(gaits.Terrain(Plane((0, 0, 1, 0))))
 
 
+@pytest.mark.parametrize(("edge", "warns"), [(None, True), (0.1, False)])
+def test_soles_over_an_edge_warn(edge: float | None, warns: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """Their cone of forces is that of the whole sole, whose heel hung 3 cm over the edge of each stair."""
+    talos, soles = trajopt.load_robot("talos_legs"), ("right_sole_link", "left_sole_link")
+    walk = gaits.biped_walk(gaits.Stance.of(talos, soles, soles=True), step_length=0.28, cycles=2, first_step="full")
+    options = gaits.GaitOptions(sole=(0.2, 0.1))
+    gaits.gait_problem(
+        talos, walk.on(gaits.Terrain.stairs(2, rise=0.1, depth=0.28, start=0.2), edge=edge), options=options
+    )
+    assert ("the sole of right_sole_link at (0.271, -0.0852) m does not lie on the ground" in caplog.text) == warns
+    assert ("pass edge=0.1 to schedule.on(terrain)" in caplog.text) == warns
+
+
 def test_boxes_of_a_scene_are_ground() -> None:
     box = trajopt.Box([1.0, 2.0, 0.5], placement=[0.3, 0.1, 0.25, 0.0, 0.0, 0.0, 1.0])
     points = np.random.default_rng(0).uniform(-0.5, 1.0, (40, 2))

@@ -26,6 +26,7 @@ from trajopt.errors import InvalidArgumentError, shown
 from trajopt.gaits.carried import carried_anew, carried_postures, turns
 from trajopt.gaits.cones import cone_barrier, cone_residual, cones_of
 from trajopt.gaits.limits import DEEPEST, GaitLimits, add_rest, cone_name, constraints_of, lowest_feet
+from trajopt.gaits.on_terrain import warn_of_edges
 from trajopt.gaits.options import DYNAMICS, INTEGRATORS, GaitOptions, holding_gains
 from trajopt.gaits.parameters import identifiers, knot_parameters
 from trajopt.gaits.plans import ReducedPlan
@@ -166,6 +167,7 @@ class GaitModels(Immutable):
         if x0 is not None and shape_of(x0) == (self.state.nx,):
             start[nq:] = as_numbers("x0", x0)[nq:]
         warn_of_start(self.robot, schedule, start[:nq])
+        warn_of_edges(schedule, self.options.sole)
         running = [self.touchdown if hit else self.running for hit in schedule.touchdowns[:-1]]
         problem = ShootingProblem(start, running, self.terminal)
         unknown = posture is None and standing_configuration(self.robot) is None
