@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import casadi as ca
+import numpy as np
 import pytest
 
 import trajopt
@@ -100,6 +101,22 @@ def test_an_expression_that_is_not_finite_is_reported_with_its_state(undefined: 
     problem = trajopt.ShootingProblem([0.0, 0.0], [node], trajopt.CostStack(STATE))
     with pytest.raises(ModelEvaluationError, match=r"knot 0: .* not finite at x = \[0, 0\], u = \[0\]; look for an"):
         SolverFDDP(problem).solve()
+
+
+def test_a_table_is_written_as_an_expression() -> None:
+    """The call of casadi.interpolant is refused with that cure; a control at rest, or a guess, cures nothing."""
+    points, values = np.linspace(-4.0, 4.0, 9), np.sin(np.linspace(-4.0, 4.0, 9))
+    table = ca.interpolant("table", "bspline", [points], values)
+
+    def solved(drag: Callable[[ca.SX], ca.SX]) -> trajopt.Solution:
+        knot = trajopt.IntegratedActionModelEuler(model(acceleration=lambda self, x, u: u - drag(x[0])), 0.1)
+        return SolverFDDP(trajopt.ShootingProblem([0.3, 0.0], [knot] * 10, trajopt.CostStack(STATE))).solve()
+
+    with pytest.raises(ModelEvaluationError, match=r"casadi.interpolant.*casadi.pw_lin\(x, points, values\).*outside$"):
+        solved(table)
+    found = solved(lambda q: ca.pw_lin(q, ca.DM(points), ca.DM(values)))
+    x, v = found.xs[4]
+    assert found.xs[5, 1] == pytest.approx(v + 0.1 * (found.us[4, 0] - np.interp(x, points, values)), abs=1e-12)
 
 
 def test_a_robot_is_no_state() -> None:

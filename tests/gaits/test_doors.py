@@ -35,6 +35,17 @@ def test_steps_of_metres_warn(
     assert ("is it in metres?" in caplog.text) == warns
 
 
+@pytest.mark.parametrize(("lift", "warns"), [(0.0, False), (0.005, False), (0.05, True), (-0.05, True)])
+def test_a_start_beside_the_footholds_warns(
+    trot: gaits.ContactSchedule, lift: float, warns: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A robot 5 cm up in the air was pulled down by its contacts within some steps, and the solver converged."""
+    q = ROBOT.configuration("standing")
+    q[2] += lift
+    gaits.gait_problem(ROBOT, trot, q)
+    assert ("stands 0.05 m away from its foothold at the start" in caplog.text) == warns
+
+
 @pytest.mark.parametrize(("soles", "warns"), [(None, True), (False, False), (True, False)])
 def test_feet_named_sole_without_a_sole_warn(soles: bool | None, warns: bool, caplog: pytest.LogCaptureFixture) -> None:
     biped = trajopt.load_robot("small-biped")

@@ -10,11 +10,13 @@ import pinocchio as pin
 import pytest
 
 import trajopt
+from trajopt import gaits
 from trajopt.gaits.terrain_bodies import shanks_and_base
 from trajopt.robots import configuration_on_ground
 from trajopt.robots.collisions.foot_balls import foot_ball
 from trajopt.robots.geometry import load_geometry
 from trajopt.robots.legged import LEGGED_ROBOTS
+from trajopt.solvers import SolverSQP
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "quadruped-trot.md"
 
@@ -65,3 +67,28 @@ def test_anymal_c_has_capsules_around_its_legs_and_base_on_terrain() -> None:
         assert 0.0175 < shin.radius < 0.023
         assert min(heights) < 0.1 < 0.25 < max(heights)
     assert robot.model.frames[robot.frame_id("LF_HFE")].type == pin.FrameType.BODY
+
+
+def test_shanks_above_soles_are_above_the_ankles() -> None:
+    """What the joint above a sole moves is the foot, which is in the ground by any margin."""
+    robot, soles = trajopt.load_robot("talos_legs"), ("right_sole_link", "left_sole_link")
+    q = robot.configuration("half_sitting")
+    bodies = shanks_and_base(robot, dict.fromkeys(soles, 0.0), 0.01, soles)
+    assert {body.frame for body in bodies if "leg" in str(body.frame)} == {"leg_right_4_link", "leg_left_4_link"}
+    for body in bodies:
+        heights = [(robot.placement(q, str(body.frame)) @ [*point, 1.0])[2] for point in body.points]
+        assert min(heights) - body.radius > 0.01
+
+
+@pytest.mark.slow
+def test_a_biped_climbs_a_step_within_all_limits() -> None:
+    robot, soles = trajopt.load_robot("talos_legs"), ("right_sole_link", "left_sole_link")
+    stance = gaits.Stance.of(robot, soles, soles=True)
+    step = gaits.Terrain.stairs(1, rise=0.06, depth=0.28, start=0.2)
+    climb = gaits.biped_walk(stance, step_length=0.4, step_height=0.06, first_step="full").on(step)
+    problem = gaits.gait_problem(robot, climb, options=gaits.GaitOptions(sole=(0.2, 0.1)), limits=True)
+    solution = SolverSQP(problem).solve(*gaits.gait_guess(problem, climb))
+    assert solution.status.name == "CONVERGED"
+    assert max(violated.max() for violated in solution.violations().values()) < 1e-6
+    ends = [robot.placement(solution.xs[-1, : robot.nq], sole)[2, 3] for sole in soles]
+    np.testing.assert_allclose(ends, 0.06, atol=1e-3)

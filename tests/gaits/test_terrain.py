@@ -151,6 +151,49 @@ def test_the_base_tilts_with_the_footholds() -> None:
     np.testing.assert_allclose(states[:, 2] - states[0, 2], rises, atol=1e-3)
 
 
+@pytest.mark.parametrize("turn", [0.0, 0.6])
+def test_a_posture_on_the_slope_is_the_reference_there(turn: float) -> None:
+    """A robot that stands on a slope, tilted with it, keeps this posture, and walks parallel to the slope."""
+    for axis, angle in (([0.0, -1.0, 0.0], 0.25), ([1.0, 0.0, 0.0], 0.2), ([0.6, -0.8, 0.0], 0.3)):
+        tilt = pin.SE3(pin.exp3(angle * np.array(axis)), np.zeros(3))
+        q = robot().configuration("standing")
+        q[:7] = pin.SE3ToXYZQUAT(tilt * pin.XYZQUATToSE3(q[:7]))
+        normal = tilt.rotation[:, 2]
+        stance = gaits.Stance.of(robot(), FEET, q)
+        ground = gaits.Terrain(Plane((*normal, -float(np.dot(normal, stance.centre)))))
+        walk = gaits.quadruped_trot(stance, step_length=0.1, step_height=0.03, cycles=2, turn=turn).on(ground)
+        states = gaits.carried_postures(robot(), walk, q)
+        np.testing.assert_allclose(states[0, : robot().nq], q, atol=1e-9)
+        ups = np.array([pin.Quaternion(x[3:7]).matrix()[:, 2] for x in states])
+        np.testing.assert_allclose(ups, np.tile(normal, (len(ups), 1)), atol=1e-6)
+
+
+def test_feet_a_rounding_error_below_the_ground_stand_on_it() -> None:
+    """Soles of Talos' own posture are 2 µm below z = 0."""
+    talos, soles = trajopt.load_robot("talos_legs"), ("right_sole_link", "left_sole_link")
+    stance = gaits.Stance.of(talos, soles, soles=True)
+    assert -1e-3 < stance.height < -1e-6
+    stairs = gaits.Terrain.stairs(1, rise=0.08, depth=0.28, start=0.2)
+    climb = gaits.biped_walk(stance, step_length=0.4, first_step="full").on(stairs)
+    np.testing.assert_allclose([foot.position[2] for foot in climb.end.feet.values()], 0.08, atol=1e-5)
+    deep = gaits.Stance({name: foot.shifted((0.0, 0.0, -2e-3)) for name, foot in stance.feet.items()}, stance.com)
+    with pytest.raises(InvalidArgumentError, match="below it; move the robot or the terrain"):
+        gaits.biped_walk(deep).on(gaits.Terrain(Plane((0, 0, 1, 0))))
+
+
+@pytest.mark.parametrize(("edge", "warns"), [(None, True), (0.1, False)])
+def test_soles_over_an_edge_warn(edge: float | None, warns: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """Their cone of forces is that of the whole sole, whose heel hung 3 cm over the edge of each stair."""
+    talos, soles = trajopt.load_robot("talos_legs"), ("right_sole_link", "left_sole_link")
+    walk = gaits.biped_walk(gaits.Stance.of(talos, soles, soles=True), step_length=0.28, cycles=2, first_step="full")
+    options = gaits.GaitOptions(sole=(0.2, 0.1))
+    gaits.gait_problem(
+        talos, walk.on(gaits.Terrain.stairs(2, rise=0.1, depth=0.28, start=0.2), edge=edge), options=options
+    )
+    assert ("the sole of right_sole_link at (0.271, -0.0852) m does not lie on the ground" in caplog.text) == warns
+    assert ("pass edge=0.1 to schedule.on(terrain)" in caplog.text) == warns
+
+
 def test_boxes_of_a_scene_are_ground() -> None:
     box = trajopt.Box([1.0, 2.0, 0.5], placement=[0.3, 0.1, 0.25, 0.0, 0.0, 0.0, 1.0])
     points = np.random.default_rng(0).uniform(-0.5, 1.0, (40, 2))

@@ -62,7 +62,8 @@ def test_positions_velocities_and_accelerations_agree_between_knots() -> None:
 def test_distances_keep_the_margin_between_knots_where_those_of_the_knots_alone_do_not() -> None:
     assert gaps(between(optimised())).min() > MARGIN - 1e-5
     assert optimised().problem.get_parameter("collisions.lower").max() > MARGIN + 1e-5
-    coarse = around().optimise(0.2)
+    coarse = around().optimise(0.15)  # at 0.18 and more the solver runs out of iterations, with any distance
+    assert coarse.converged
     assert gaps(between(coarse)).min() > MARGIN - 1e-4
 
 

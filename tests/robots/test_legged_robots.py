@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from trajopt.errors import UnknownNameError
+from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.robots import Robot, configuration_on_ground, legged_robot, load_robot
 from trajopt.robots.legged import LEGGED_ROBOTS
 
@@ -159,3 +159,19 @@ def test_a_stored_posture_on_the_ground_is_kept() -> None:
 def test_unknown_legged_robot() -> None:
     with pytest.raises(UnknownNameError, match=r"legged robot 'anymall' not found; did you mean 'anymal'.*hyq"):
         legged_robot("anymall")
+
+
+def test_a_posture_without_a_name_is_put_on_the_ground() -> None:
+    robot, about = load_robot("go2"), legged_robot("go2")
+    q = robot.configuration("standing")
+    q[7:] += 0.1
+    q[2] = 1.0
+    low = configuration_on_ground(robot, list(about.feet), q)
+    assert np.mean([place(robot, foot, low).translation[2] for foot in about.feet]) == pytest.approx(0.0, abs=1e-12)
+    np.testing.assert_array_equal(np.delete(low, 2), np.delete(q, 2))
+    assert q[2] == 1.0
+    with pytest.raises(InvalidArgumentError, match=r"configuration: expected shape \(19,\), got \(12,\)"):
+        configuration_on_ground(robot, about.feet, q[7:])
+    arm = load_robot("panda")
+    with pytest.raises(InvalidArgumentError, match="expected a floating base, got 'panda', which is fixed"):
+        configuration_on_ground(arm, ["panda_hand"], "default")

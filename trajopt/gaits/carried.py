@@ -30,8 +30,8 @@ def carried_postures(robot: Robot, schedule: ContactSchedule, posture: npt.Array
     other gaits share one posture.
 
     The turn of a gait that turns is the mean turn of the feet. For point feet of unknown heading, it is the rotation
-    that fits their positions best. The displacement is the mean over all feet. On terrain, the base also tilts with the
-    plane that fits the footholds best, and rises with their mean height.
+    that fits their positions best. The displacement is the mean over all feet. On terrain, the base also tilts from the
+    plane that fits the posture's feet best to that of the footholds, and rises with their mean height.
 
     Args:
         robot: Robot with a floating base.
@@ -42,20 +42,21 @@ def carried_postures(robot: Robot, schedule: ContactSchedule, posture: npt.Array
     paths = foot_paths(schedule)
     points = paths[:, :, :, 3]
     centres = points.mean(axis=1)
-    angles, tilts = np.zeros(len(paths)), np.zeros((len(paths), 2))
+    angles, tilts, leant = np.zeros(len(paths)), np.zeros((len(paths), 2)), np.eye(3)
     if turns(schedule):  # feet that are ahead of others also have a best rotation, of 5 degrees in a walk of a Go2
         known = _turns_of_feet(schedule)
         angles = _turns_of_points(points) if known is None else between_stances(schedule, known)
     if schedule.terrain is not None:
         level = level_paths(schedule)
         centres, tilts = level.mean(axis=1), np.array([slope_of(feet) for feet in level])
+        leant = _lean(slope_of(np.array([robot.placement(q, foot)[:3, 3] for foot in schedule.feet])))
     states = np.tile(np.concatenate([q, np.zeros(robot.nv)]), (len(paths), 1))
     for state, turn, centre, tilt in zip(states, angles, centres, tilts):
         lean = _lean(tilt)
         rotation = pin.AngleAxis(float(turn), np.array([0.0, 0.0, 1.0])).toRotationMatrix()
         position = centre + rotation @ (q[:3] - centres[0])
         state[: 2 if schedule.terrain is None else 3] = position[: 2 if schedule.terrain is None else 3]
-        state[3:7] = (pin.Quaternion(lean @ rotation) * pin.Quaternion(q[3:7])).coeffs()
+        state[3:7] = (pin.Quaternion(lean @ rotation @ leant.T) * pin.Quaternion(q[3:7])).coeffs()
     return states
 
 

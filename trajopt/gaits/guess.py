@@ -15,7 +15,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.gaits.carried import turning
 from trajopt.gaits.lip import pendulum_plan
 from trajopt.gaits.plans import ReducedPlan
-from trajopt.gaits.posing import foot_misses, poses
+from trajopt.gaits.posing import FAR, foot_misses, poses
 from trajopt.gaits.reduced import is_reduced, without_impulses
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.shooting import ShootingProblem
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from trajopt.solution.solution import Solution
 
 _logger = logging.getLogger(__name__)
-
-FAR = 1e-2
-"""Distance of a foot from its reference beyond which a guess warns [m]."""
 
 
 def gait_guess(

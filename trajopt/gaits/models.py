@@ -25,9 +25,11 @@ from trajopt.errors import InvalidArgumentError, shown
 from trajopt.gaits.carried import carried_anew, carried_postures, turns
 from trajopt.gaits.cones import cone_barrier, cone_residual, cones_of
 from trajopt.gaits.limits import DEEPEST, GaitLimits, add_rest, cone_name, constraints_of, lowest_feet
+from trajopt.gaits.on_terrain import warn_of_edges
 from trajopt.gaits.options import DYNAMICS, INTEGRATORS, GaitOptions, holding_gains
 from trajopt.gaits.parameters import identifiers, knot_parameters
 from trajopt.gaits.plans import ReducedPlan
+from trajopt.gaits.posing import warn_of_start
 from trajopt.gaits.schedule import ContactSchedule
 from trajopt.gaits.stance import Stance, check_legged, configuration_of, foot_frame, standing_configuration
 from trajopt.gaits.terrain import Terrain
@@ -163,6 +165,8 @@ class GaitModels(Immutable):
         start = self.state.at_rest(configuration_of(self.robot, x0, "x0"))
         if x0 is not None and shape_of(x0) == (self.state.nx,):
             start[nq:] = as_numbers("x0", x0)[nq:]
+        warn_of_start(self.robot, schedule, start[:nq])
+        warn_of_edges(schedule, self.options.sole)
         running = [self.touchdown if hit else self.running for hit in schedule.touchdowns[:-1]]
         problem = ShootingProblem(start, running, self.terminal)
         unknown = posture is None and standing_configuration(self.robot) is None
@@ -320,7 +324,8 @@ class GaitModels(Immutable):
         if self.limits.bodies is not None:
             return self.limits.bodies
         assert self.terrain is not None
-        bodies = shanks_and_base(self.robot, self._lifts, self.limits.margin)
+        soles = [name for name, place in self.stance.feet.items() if place.sole]
+        bodies = shanks_and_base(self.robot, self._lifts, self.limits.margin, soles)
         if not bodies:
             raise InvalidArgumentError(
                 f"limits: expected bodies that keep off the terrain, because {self.robot.name} has no collision "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,10 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from trajopt.gaits.schedule import ContactSchedule
 
+_logger = logging.getLogger(__name__)
+
+_SUNK = 1e-3  # depth of a foot at the start that counts as on the ground, where its file or posture is rounded [m]
+_UNEVEN = 0.01  # largest difference of the distances of a sole's corners from the ground without a warning [m]
 _SAMPLES = 40  # points of a swing whose distance from the ground is checked [-]
 _LIFT = 5e-3  # step of the search for the height of a swing [m]
 _MORE = 2.0  # times what the ground rises, and times the clearance, that a swing may be higher than asked [-]
@@ -36,7 +41,7 @@ def on_terrain(schedule: ContactSchedule, terrain: Terrain, *, clearance: float,
     feet = schedule.start.feet
     lifts = dict(zip(feet, terrain.distances([place.position for place in feet.values()]).tolist()))
     for name, lift in lifts.items():
-        if not lift >= -1e-6:
+        if not lift >= -_SUNK:
             raise InvalidArgumentError(
                 f"terrain: expected {name!r} of the schedule's start on the ground or above it, got {-lift:.3g} m "
                 "below it; move the robot or the terrain"
@@ -56,6 +61,31 @@ def on_terrain(schedule: ContactSchedule, terrain: Terrain, *, clearance: float,
         phases.append(dataclasses.replace(phase, swings=tuple(swings), com=last, com_start=first))
         before, now = after, new
     return dataclasses.replace(schedule, start=start, phases=leaping(start, phases, schedule.dt), terrain=terrain)
+
+
+def warn_of_edges(schedule: ContactSchedule, sole: tuple[float, float]) -> None:
+    """Warns of a sole that does not lie on the terrain: a corner hangs over an edge, or is inside of a step.
+
+    Args:
+        schedule: Schedule on terrain.
+        sole: Length and width of a sole around the foot's frame [m].
+    """
+    if schedule.terrain is None:
+        return
+    corners = 0.5 * np.array(sole) * np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
+    for name, place in (each for stance in schedule.stances for each in stance.feet.items() if each[1].sole):
+        points = np.array(place.position) + corners @ place.rotation[:, :2].T
+        off = float(np.ptp(points[:, 2] - schedule.terrain.heights(points)))
+        if not off <= _UNEVEN:
+            _logger.warning(
+                "schedule: the sole of %s at (%.3g, %.3g) m does not lie on the ground, whose height differs by %.2g m "
+                "from that below another corner; pass edge=%.2g to schedule.on(terrain), or move the stairs",
+                name,
+                *place.position[:2],
+                off,
+                0.5 * max(sole),
+            )
+            return
 
 
 def level_paths(schedule: ContactSchedule) -> Reals:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import numpy as np
 import pinocchio as pin
 
@@ -14,11 +16,15 @@ from trajopt.gaits.stance import Stance
 from trajopt.robots import Robot
 from trajopt.types import Reals
 
+_logger = logging.getLogger(__name__)
+
 FEET, COM, UPRIGHT, POSTURE = 1e2, 1e2, 1e0, 1e-1  # weights of errors [1/m, 1/rad]
 LONGEST = 0.3
 """Largest change of a coordinate in one step [m, rad]; without it, legs out of reach of their feet whirl around."""
 REACHED = 1e-3
 """Largest distance at which the centre of mass counts as reached [m]."""
+FAR = 1e-2
+"""Distance of a foot from its reference beyond which guesses and problems warn [m]."""
 
 
 def foot_paths(schedule: ContactSchedule) -> Reals:
@@ -93,6 +99,18 @@ def foot_misses(robot: Robot, schedule: ContactSchedule, qs: Reals) -> Reals:
         pin.framesForwardKinematics(model, data, q)
         place[:] = [data.oMf[i].translation for i in ids]
     return np.asarray(np.linalg.norm(places - paths[:, :, :, 3], axis=2))
+
+
+def warn_of_start(robot: Robot, schedule: ContactSchedule, q: Reals) -> None:
+    """Warns of a foot that stands in the first phase, but is elsewhere in the initial configuration (nq,)."""
+    away = np.where(schedule.active[0], foot_misses(robot, schedule, q[None])[0], 0.0)
+    if away.max() > FAR:
+        _logger.warning(
+            "x0: %s stands %.2g m away from its foothold at the start of the schedule, and its contact will pull it "
+            "there through air or ground; pass the x0 of Stance.of(robot, feet, x0)",
+            schedule.feet[int(away.argmax())],
+            float(away.max()),
+        )
 
 
 def _com_rows(model: pin.Model, data: pin.Data, q: Reals, goal: Reals) -> tuple[Reals, Reals]:

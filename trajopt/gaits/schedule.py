@@ -278,6 +278,7 @@ class ContactSchedule:
                 >= 0 [m].
             edge: Distance from footholds up to which the ground must not have a step, >= 0 [m]. By default 0.05 m;
                 of round feet at least the height of their frame and the clearance, so that they can rise straight up.
+                For soles pass half of their length, `GaitOptions.sole`.
 
         Raises:
             InvalidArgumentError: A foot starts below the ground, has no ground for a foothold, or no swing to it that

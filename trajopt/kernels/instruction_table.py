@@ -22,7 +22,10 @@ REFUSED = {
 }
 """Operations that cannot be compiled, with the reason and the cure."""
 
-CALL = "the call of another function: an iterative solver, or one marked never_inline; keep it outside"
+CALL = (
+    "the call of another function: casadi.interpolant, an iterative solver, or one marked never_inline; write a table "
+    "as casadi.pw_lin(x, points, values), and keep the others outside"
+)
 """Reason and cure of a call, unless it is that of a table."""
 
 _LETTER = ord("a")  # CasADi writes a byte as two letters from a to p, the lower half first

@@ -22,7 +22,7 @@ from trajopt.costs import CostStack
 from trajopt.residuals import ResidualModelSymbolic
 from trajopt.states import StateAbstract, StateVector
 
-CALM = 1e-11  # weight of b''²: without it slopes alternate from knot to knot where the speed is at its limit [-]
+CALM = 1e-3  # weight of (Δ² b'')²: without it slopes alternate from knot to knot where the speed is at its limit [-]
 LEAST = 1e-8  # squared speed, relative to that of the guess, below which the path counts as standing still [-]
 
 
@@ -82,7 +82,7 @@ class PathJerk(ActionModelDiscrete):
 
     def running_cost(self, x: SX, u: SX) -> SX:
         paces = [1.0 / ca.sqrt(_behind(x, u, part * self.step)[0]) for part in (0.0, 0.5, 1.0)]
-        return self.step / 6.0 * (paces[0] + 4.0 * paces[1] + paces[2]) + CALM * self.step * u**2
+        return self.step / 6.0 * (paces[0] + 4.0 * paces[1] + paces[2]) + CALM * self.step * (self.step**2 * u) ** 2
 
     def terminal_cost(self, x: SX) -> SX:
         return SX(0)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from trajopt.checks import check_array, check_instance, check_text, check_texts
 from trajopt.errors import InvalidArgumentError
@@ -86,8 +88,8 @@ def legged_robot(name: str) -> LeggedRobot:
     return LEGGED_ROBOTS[name]
 
 
-def configuration_on_ground(robot: Robot, feet: tuple[str, ...], configuration: str) -> Reals:
-    """Returns a reference configuration (nq,), raised or lowered so that the feet are on the ground.
+def configuration_on_ground(robot: Robot, feet: Sequence[str], configuration: str | npt.ArrayLike) -> Reals:
+    """Returns a configuration (nq,), raised or lowered so that the feet are on the ground.
 
     In some files the feet are above the ground, since the frame of a foot is the centre of a ball or a number is
     rounded. Here the ground is at the frames of the feet: the mean of their heights becomes zero.
@@ -95,11 +97,20 @@ def configuration_on_ground(robot: Robot, feet: tuple[str, ...], configuration: 
     Args:
         robot: The robot; its base is a free flyer.
         feet: Frames of the feet.
-        configuration: Name of the reference configuration.
+        configuration: Name of a reference configuration of the robot, or a configuration (nq,).
+
+    Raises:
+        InvalidArgumentError: The base is fixed, there are no feet, or the configuration has a wrong size.
+        UnknownNameError: The robot has no such frame or reference configuration.
     """
     if not check_texts("feet", feet):
         raise InvalidArgumentError("feet: expected at least one frame, got none")
-    q = check_instance("robot", robot, Robot).configuration(configuration)
+    if not check_instance("robot", robot, Robot).floating_base:
+        raise InvalidArgumentError(f"robot: expected a floating base, got {robot.name!r}, which is fixed to the world")
+    if isinstance(configuration, str):
+        q = robot.configuration(configuration)
+    else:
+        q = check_array("configuration", configuration, (robot.nq,))
     heights = np.array([robot.placement(q, foot)[2, 3] for foot in check_texts("feet", feet)])  # [m]
     if np.abs(heights).max() > _GROUND_TOLERANCE:
         q[2] -= heights.mean()

@@ -8,6 +8,7 @@ import numpy as np
 
 from trajopt.actions.black_box_errors import class_name
 from trajopt.errors import InvalidArgumentError, ModelEvaluationError, pass_on_signal
+from trajopt.shooting.black_box import BlackBoxKind
 from trajopt.shooting.kinds import Kind
 from trajopt.types import Reals
 
@@ -45,7 +46,7 @@ def _control_at_rest(kind: Kind, t: int, x: Reals, values: Reals) -> Reals:
         raise ModelEvaluationError(f"knot {t}: {error}") from error
     except Exception as error:
         pass_on_signal(error)
-        missing = isinstance(error, NotImplementedError)
+        missing = isinstance(error, NotImplementedError) and isinstance(kind, BlackBoxKind)
         cure = "; implement quasi_static, or pass us to solve" if missing else ""
         raise ModelEvaluationError(
             f"knot {t}: {class_name(kind.model)}.quasi_static, the control that holds a state at rest, raised "
