@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -362,3 +364,16 @@ def test_a_problem_without_costs(integrator: Any) -> None:
     problem = trajopt.ShootingProblem(X0, [node] * 2, trajopt.CostStack(STATE))
     assert problem.calc(np.zeros((3, 2)), np.zeros((2, 1))).cost == 0.0
     assert cost_terms(problem, np.zeros((3, 2)), np.zeros((2, 1))) == {}
+
+
+def test_threads_that_have_ended_leave_no_memory() -> None:
+    problem = trajopt.problems.load("unicycle").problem
+    xs, us = np.tile(problem.x0, (problem.T + 1, 1)), np.zeros((problem.T, problem.nu))
+    for _ in range(5):
+        thread = threading.Thread(target=problem.calc, args=(xs, us))
+        thread.start()
+        thread.join()
+    del thread
+    gc.collect()
+    kept = [each for each in gc.get_objects() if isinstance(each, Evaluator) and each.fits(problem)]
+    assert not kept

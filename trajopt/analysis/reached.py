@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 JUMPS = ("onto", "off")
 """Profiles of swings whose heights are above the higher foothold."""
+SOFT = 1e-4
+"""Impulse, relative to the weight, below which a touch-down is soft [s]."""
 
 _RISES = 0.85  # part of its height that a swing rises at least without advice; ready gaits rise 0.88 and more [-]
 _SUNK = 3e-3  # depth of a foot below the ground that is worth advice; ready gaits have less than 1 mm [m]
-_GRAVITY = 9.81  # [m/s²]
 _MOTION = "legged_motion(solution) returns one"
 
 
@@ -86,8 +87,8 @@ def gait_reached(schedule: ContactSchedule, motion: LeggedMotion | None) -> tupl
 def friction_use(motion: LeggedMotion, *, impulses: bool = False) -> float:
     """Returns the largest ratio |f_t| / f_n of tangential to normal force over all feet in contact [-].
 
-    Forces below a thousandth of the weight are ignored, and impulses that change the velocity of the robot by less than
-    1 mm/s. The ratio is inf if the ground pulls a foot.
+    Forces below a thousandth of the weight are ignored, and impulses of soft touch-downs, see `SOFT`. The ratio
+    is inf if the ground pulls a foot.
 
     Args:
         motion: Motion of a legged robot, see `legged_motion`.
@@ -95,7 +96,7 @@ def friction_use(motion: LeggedMotion, *, impulses: bool = False) -> float:
     """
     check_instance("motion", motion, LeggedMotion, _MOTION)
     sudden = check_flag("impulses", impulses)
-    largest, least = 0.0, 1e-3 * motion.weight / (_GRAVITY if sudden else 1.0)
+    largest, least = 0.0, motion.weight * (SOFT if sudden else 1e-3)
     for foot in motion.feet:
         pushes = foot.impulses if sudden else np.where(foot.stands[:, None], foot.forces, np.nan)
         loaded = np.linalg.norm(np.nan_to_num(pushes), axis=1) > least

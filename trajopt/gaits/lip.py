@@ -14,12 +14,11 @@ import numpy.typing as npt
 
 from trajopt.checks import as_numbers, check_array, check_positive
 from trajopt.errors import InvalidArgumentError, shown
+from trajopt.robots.robot import GRAVITY
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
     from trajopt.gaits.schedule import ContactSchedule
-
-GRAVITY = 9.81  # [m/s²], as in Pinocchio
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from trajopt.actions.integrated import IntegratedActionModelEuler, IntegratedAct
 from trajopt.actions.integrated.stage_rows import ROWS
 from trajopt.checks import check_array, check_count, check_flag, check_known, check_non_negative, check_positive
 from trajopt.errors import InvalidArgumentError
-from trajopt.gaits.lip import GRAVITY
 from trajopt.residuals.friction_cone import check_facets
+from trajopt.robots.robot import GRAVITY
 
 INTEGRATORS: dict[str, Callable[..., ActionModelAbstract]] = {
     "euler": IntegratedActionModelEuler,

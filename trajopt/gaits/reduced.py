@@ -94,7 +94,7 @@ class ReducedGaitModels(Immutable):
             foot_frame(robot, foot)
         self._q = configuration_of(robot, posture, "posture")
         self._body = single_rigid_body(robot, self._q)
-        self._mass = float(pin.computeTotalMass(robot.model))
+        self._mass = robot.mass
         length = float(np.linalg.norm(robot.com(self._q) - stance.centre))
         self.options = chosen.absolute(self._mass, length, robot.gravity)
         self._rate = float(np.sqrt(robot.gravity / length))

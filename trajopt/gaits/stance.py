@@ -23,8 +23,8 @@ from trajopt.checks import (
 )
 from trajopt.errors import InvalidArgumentError, UnknownNameError, unknown_name
 from trajopt.gaits.foothold import Foothold, Vector3, as_point, check_heading, heading_of, yaw_rotation
-from trajopt.gaits.lip import GRAVITY
 from trajopt.robots import Robot
+from trajopt.robots.robot import GRAVITY
 from trajopt.types import Reals
 
 _logger = logging.getLogger(__name__)

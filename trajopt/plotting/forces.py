@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trajopt.analysis.legs import Foot, LeggedMotion, legged_motion
+from trajopt.analysis.reached import SOFT
 from trajopt.analysis.report import tips
 from trajopt.plotting.limits import band_entry, draw_band
 from trajopt.plotting.phases import AIR, mark_phases, phases_of, shade_air
@@ -26,8 +27,6 @@ _PUSH: dict[str, Any] = {"color": BLUE, "marker": "^"}
 _PULL: dict[str, Any] = {"color": RED, "marker": "v", "markerfacecolor": "white"}
 _COLUMN = 6  # largest number of panels in a column [-]
 _LETTER = 0.008  # width of a letter, relative to the panel [-]
-_SLIGHT = 1e-3  # velocity change of the robot below which a touch-down is soft [m/s]
-_GRAVITY = 9.81  # [m/s²]
 _ROOM = 0.16  # room for text above the forces, relative to the panel [-]
 _FULL = 0.999  # use of the cone above which it is fully used [-]
 _TOUCHES = 0.02  # normal force below which a foot is hardly loaded, relative to the weight [-]
@@ -101,7 +100,7 @@ def _draw_foot(axes: Axes, motion: LeggedMotion, foot: Foot, rows: int) -> None:
     _draw_use(axes, motion, foot)
     for knot in foot.hits:
         time, impulse = float(motion.abscissa[knot]), float(foot.normal_impulses[knot])
-        slight = abs(impulse) < _slight(motion)
+        slight = abs(impulse) < SOFT * motion.weight
         look = _PUSH if impulse >= 0 or slight else _PULL
         axes.plot(time, 0.0, markersize=6, transform=axes.get_xaxis_transform(), clip_on=False, zorder=4, linestyle="",
                   label="_touch-down" if impulse >= 0 or slight else "_pull", **look)  # fmt: skip
@@ -148,11 +147,6 @@ def _sole_use(motion: LeggedMotion, foot: Foot) -> float:
     return float(np.nanmax(use)) if np.isfinite(use).any() else np.nan
 
 
-def _slight(motion: LeggedMotion) -> float:
-    """Impulse below which a touch-down is soft [N s]."""
-    return _SLIGHT * motion.weight / _GRAVITY
-
-
 def _has_room(motion: LeggedMotion, foot: Foot, knot: int, letters: int) -> bool:
     """Whether the number of a touch-down fits between it and the previous touch-down."""
     before = [float(motion.abscissa[k]) for k in foot.hits if k < knot]
@@ -181,7 +175,7 @@ def _draw_legend(target: Figure | SubFigure, motion: LeggedMotion) -> None:
         value = f" = {coefficients[0]:g}" if np.ptp(coefficients) == 0 else ""
         entries.append(band_entry(f"friction limit (μ{value})", RED))
     impulses = np.concatenate([foot.normal_impulses[foot.hits] for foot in motion.feet])
-    slight = np.abs(impulses) < _slight(motion)
+    slight = np.abs(impulses) < SOFT * motion.weight
     if np.any(slight | (impulses >= 0)):
         name = "touch-down" if np.all(slight | (impulses < 0)) else "touch-down, normal impulse"
         entries.append(Line2D([], [], linestyle="", label=name, **_PUSH))

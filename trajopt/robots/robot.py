@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from trajopt.robots.collisions import CollisionShapes
     from trajopt.robots.round_bodies import Capsule, Sphere
 
+GRAVITY = 9.81  # [m/s²], as in Pinocchio
+
 
 class Robot(Immutable):
     """A robot: kinematics, inertias, limits and reference configurations; immutable after construction.
@@ -114,7 +116,7 @@ class Robot(Immutable):
     @property
     def gravity(self) -> float:
         """Strength of gravity [m/s²]; 9.81 if the model has none, as a scale of forces and times."""
-        return float(np.linalg.norm(self.model.gravity.linear)) or 9.81
+        return float(np.linalg.norm(self.model.gravity.linear)) or GRAVITY
 
     @property
     def weight(self) -> float:

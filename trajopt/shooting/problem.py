@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from threading import get_ident
+from threading import Thread, current_thread
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy.typing as npt
 
@@ -91,7 +92,7 @@ class ShootingProblem(Immutable):
         self._kinds = kinds_of(self._running, self._terminal)
         self._nu = max((kind.model.nu for kind in self._kinds[:-1]), default=0)
         self._table = ParameterTable(self._kinds, self.T)
-        self._evaluators: dict[int, Evaluator] = {}  # by thread
+        self._evaluators = WeakKeyDictionary[Thread, Evaluator]()
         self._unknowns: dict[str, Unknown] = {}
         self._freed: FreedProblem | None = None
         if like is not None:
@@ -319,7 +320,8 @@ class ShootingProblem(Immutable):
 
     def _own_evaluator(self) -> Evaluator:
         """Evaluator of this problem's own methods in the present thread; each solver has another one."""
-        return self._evaluators.get(get_ident()) or self._evaluators.setdefault(get_ident(), Evaluator(self))
+        thread = current_thread()
+        return self._evaluators.get(thread) or self._evaluators.setdefault(thread, Evaluator(self))
 
     def _expanded(self, xs: Any, us: Any) -> Evaluator:
         e, (states, controls) = self._own_evaluator(), self.check_guess(xs, us)
@@ -378,7 +380,7 @@ class ShootingProblem(Immutable):
             old[:] = values  # in place, so that evaluators remain valid
             return
         self._running, self._kinds, self._nu = moved._running, moved._kinds, moved._nu
-        self._table, self._evaluators = moved._table, {}
+        self._table, self._evaluators = moved._table, moved._evaluators
 
     def __repr__(self) -> str:
         kinds = ", ".join(f"{len(k.knots)} x {type(k.model).__name__}" for k in self._kinds[:-1])

@@ -96,7 +96,7 @@ class Drop:
         model = robot.model
         check_masses(model)
         inertia = 1.0 / np.diag(pin.computeMinverse(model, model.createData(), q))
-        weight = pin.computeTotalMass(model) * float(np.linalg.norm(model.gravity.linear))
+        weight = pin.computeTotalMass(model) * robot.gravity
         stiffness = np.minimum(_STIFFNESS * weight, _FASTEST * inertia / self.dt**2)
         damping = np.minimum(_DAMPING * stiffness, _FASTEST * inertia / self.dt)
         return (stiffness if self.kp is None else self.kp), (damping if self.kd is None else self.kd)

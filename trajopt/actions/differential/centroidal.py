@@ -17,11 +17,10 @@ from trajopt.costs.cost_stack import CostStack
 from trajopt.errors import InvalidArgumentError
 from trajopt.instant import Instant
 from trajopt.model.parameters import positive
+from trajopt.robots.robot import GRAVITY
 from trajopt.robots.skeleton import Skeleton
 from trajopt.states.state_vector import StateVector
 from trajopt.types import Reals
-
-GRAVITY = 9.81  # [m/s²], as in Pinocchio
 
 
 def centroidal_state() -> StateVector:
