@@ -97,6 +97,16 @@ class LinearRows:
         """Array (T + 1, nc, ...) of the problem, by these rows (T + 1, m, ...)."""
         return _gathered(problem, [each for each, row in self.rows if row == 0], array)
 
+    @property
+    def may_exclude(self) -> Flags:
+        """Knots (T + 1,) that violate a usable row and whose usable rows depend on each other, as in a contradiction."""
+        knots = np.flatnonzero(self.violated)
+        used = self.usable[knots]
+        ranks = np.linalg.matrix_rank(np.where(used[:, :, None], self.G[knots], 0.0), tol=1e3 * ROUNDING)
+        found = self.violated.copy()
+        found[knots] = ranks < used.sum(axis=1)
+        return found
+
     def multipliers(self, knot: int) -> tuple[Reals, Reals] | None:
         """Multipliers (m,) of lower and upper bounds that prove a contradiction of a knot; None if there is none.
 
@@ -132,13 +142,14 @@ def random_steps(problem: ShootingProblem, at: tuple[Reals, Reals], size: float)
     (xs, us), state, rng = at, problem.state, np.random.default_rng(0)
     dx = size * rng.standard_normal((len(xs), state.ndx))
     du = size * rng.standard_normal(us.shape) * np.maximum(1.0, np.abs(us))
-    return dx * np.maximum(1.0, np.abs(np.array([state.difference(state.zero(), x) for x in xs]))), du
+    zero = state.zero()
+    return dx * np.maximum(1.0, np.abs(np.array([state.difference_unchecked(zero, x) for x in xs]))), du
 
 
 def moved(problem: ShootingProblem, at: tuple[Reals, Reals], dx: Reals, du: Reals) -> ProblemValues:
     """Values of the problem after steps of states (T + 1, ndx) and controls (T, nu)."""
     xs, us = at
-    return problem.calc(np.array([problem.state.integrate(x, step) for x, step in zip(xs, dx)]), us + du)
+    return problem.calc(np.array([problem.state.integrate_unchecked(x, step) for x, step in zip(xs, dx)]), us + du)
 
 
 def _linear(

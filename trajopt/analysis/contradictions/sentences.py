@@ -54,7 +54,7 @@ def contradictions(solution: Solution, *, cures: bool = True) -> tuple[str, ...]
 
 def _of_knots(solution: Solution, linear: LinearRows) -> list[str]:
     """Sentences on linear rows of one knot that exclude each other."""
-    sentences, left = list[str](), linear.violated.copy()
+    sentences, left = list[str](), linear.may_exclude
     while left.any() and len(sentences) < MOST:
         knot = int(left.argmax())
         left[knot] = False
