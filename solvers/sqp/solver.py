@@ -17,6 +17,7 @@ from trajopt.shooting import ShootingProblem
 from trajopt.solution import IterationRecord, SolverStatus
 from trajopt.solution.solution import motion_solution
 from trajopt.solvers.base import SolverAbstract
+from trajopt.solvers.ddp.scales import FALLEN
 from trajopt.solvers.options import SolverOptions, SQPOptions
 from trajopt.solvers.sqp.attempts import INTERIOR, Attempts, Left
 from trajopt.solvers.sqp.interior import InteriorSteps, are_curved
@@ -138,6 +139,15 @@ class SolverSQP(SolverAbstract[SQPProgress]):
 
         if run.status in FAILED and run.violation > self.options.feasibility and self._is_proved(run):
             run.status = SolverStatus.INFEASIBLE
+        elif run.status in FAILED and self._falls_for_ever(run, work):
+            run.status = SolverStatus.UNBOUNDED
+
+    def _falls_for_ever(self, run: SQPProgress, work: Workspace) -> bool:
+        """Whether a motion that keeps all rows is far below all typical costs; between limits there is a least cost."""
+        limited = np.isfinite(work.rows.u_lower).all() and np.isfinite(work.rows.u_upper).all()
+        if limited or max(run.gap, run.violation) > self.options.feasibility or run.attempts.units is None:
+            return False
+        return run.cost < -FALLEN * run.attempts.units.cost
 
     def _is_proved(self, run: SQPProgress) -> bool:
         """Whether it is proved that no motion exists."""

@@ -15,6 +15,7 @@ from trajopt import problems
 from trajopt.actions import ActionModelDiscrete
 from trajopt.actions.differential import DifferentialActionModelSymbolic
 from trajopt.actions.integrated import IntegratedActionModelRK4
+from trajopt.activations import ActivationModelSymbolic
 from trajopt.constraints import ConstraintStack
 from trajopt.costs import CostStack
 from trajopt.residuals import ResidualModelControl, ResidualModelState, ResidualModelSymbolic
@@ -126,3 +127,35 @@ def test_unreachable_end_is_infeasible() -> None:
     assert np.all(np.abs(solution.us) <= 1.0)
     assert "constraint 'goal', row 0, is violated most" in solution.explain()
     assert "at knot 10" in solution.explain()
+
+
+class Sledge(DifferentialActionModelSymbolic):
+    """x = (q, v), dv/dt = u."""
+
+    def acceleration(self, x: SX, u: SX) -> SX:
+        return u
+
+
+def paid_to_leave(**limits: float) -> ShootingProblem:
+    """A sledge whose speed is limited, and that gets more than it pays for the distance at the end."""
+    state = StateVector(2, names=["q", "v"])
+    effort, speed = ResidualModelControl(state), ResidualModelSymbolic(state, lambda x: x[1])
+    rows = ConstraintStack(state).add("force", effort, **limits).add("speed", speed, lower=-1.0)
+    costs = CostStack(state).add("effort", effort, weight=1e-3)
+    away = ActivationModelSymbolic(lambda r: -ca.sumsqr(r))
+    end = CostStack(state).add("far", ResidualModelState(state), weight=1.0, activation=away)
+    knot = IntegratedActionModelRK4(Sledge(state, 1, costs, constraints=rows), dt=0.1)
+    return ShootingProblem([0.1, 0.0], [knot] * 40, end)
+
+
+def test_a_cost_without_a_least_value_beside_rows_is_unbounded() -> None:
+    solution = SolverSQP(paid_to_leave(lower=-1.0)).solve()
+    assert solution.status is SolverStatus.UNBOUNDED
+    assert "term 'far' fell to -" in solution.explain()
+
+
+def test_between_limits_of_all_controls_a_cost_has_a_least_value() -> None:
+    """However far below all typical costs it is."""
+    solution = SolverSQP(paid_to_leave(lower=-1.0, upper=1e6), SQPOptions(max_iterations=30)).solve()
+    assert solution.cost < -1e6
+    assert solution.status is SolverStatus.MAX_ITERATIONS
