@@ -26,7 +26,7 @@ WAVES = 6  # of which a random change consists: of 60 pendulums 49 swing up, 45 
 EVERY = 3  # random attempt with units of its own, without which 52 of 60 pendulums swing up, with which 53
 GROWS, LARGEST = 3.0, 1e3  # of random changes of controls without limits, whose size is unknown where ends are dead
 INTERIOR = ("line", "rollouts")
-MUCH = 0.1  # relative difference of costs: where a feasible result is that much cheaper, a solution is none
+MUCH = 0.1  # relative difference of costs that counts: as progress, and against a solution that is dearer than a motion
 HASTY = ("linear", "close")  # which converge in few iterations or not at all
 
 
@@ -80,7 +80,8 @@ class Attempts:
         best: Best result of the attempts that have ended.
         paused: Result of an interrupted attempt, and its method.
         dead_ends: Results of attempts that have ended at stationary points of the violation.
-        mark: Iteration at which the largest error or the infeasibility fell last, and their least values then.
+        mark: Iteration at which the largest error, the infeasibility or the cost of a motion fell last, and their least
+            values then.
         kind: Kind of the present attempt; empty for the first one.
         number: Its number, from 1 [-].
         least: Least Σ w v² that a rollout was left with.
@@ -92,7 +93,7 @@ class Attempts:
     best: Left | None = None
     paused: tuple[Left, MethodAbstract] | None = None
     dead_ends: list[Left] = field(default_factory=list)
-    mark: tuple[int, float, float] = (0, math.inf, math.inf)
+    mark: tuple[int, float, float, float] = (0, math.inf, math.inf, math.inf)
     kind: str = ""
     number: int = 1
     least: float = math.inf
@@ -134,17 +135,22 @@ class Attempts:
 
     def begin(self, iteration: int, kind: str) -> None:
         """Counts an attempt of a kind that begins after this iteration."""
-        self.mark, self.number, self.kind = (iteration, math.inf, math.inf), self.number + 1, kind
+        self.mark, self.number, self.kind = (iteration, math.inf, math.inf, math.inf), self.number + 1, kind
 
     def put_first(self, attempt: str) -> None:
         """Moves an attempt before the others that are still to be made."""
         self.pending.sort(key=lambda each: each != attempt)
 
-    def stalls(self, iteration: int, error: float, infeasibility: float, patience: int) -> bool:
-        """Whether neither error nor infeasibility fell for `patience` iterations, all that HASTY ones have."""
+    def stalls(self, iteration: int, error: float, infeasibility: float, cost: float, patience: int) -> bool:
+        """Whether neither error, infeasibility nor cost fell for `patience` iterations, all that HASTY ones have.
+
+        The cost counts once all rows are kept: gradients of a swing-up with wide limits are large until its end.
+        """
+        cost = cost if infeasibility <= self.feasibility else math.inf
         fell = error < LESS * self.mark[1] or self.feasibility < infeasibility < FEWER * self.mark[2]
-        if fell and self.kind not in HASTY:
-            self.mark = iteration, min(error, self.mark[1]), min(infeasibility, self.mark[2])
+        if (fell or self.mark[3] - cost > MUCH * abs(cost)) and self.kind not in HASTY:
+            _, *least = self.mark
+            self.mark = iteration, min(error, least[0]), min(infeasibility, least[1]), min(cost, least[2])
         return iteration - self.mark[0] >= patience
 
     def random_controls(self, us: Reals, sizes: Reals, rows: RowBounds) -> Reals:

@@ -196,7 +196,9 @@ class SolverSQP(SolverAbstract[SQPProgress]):
         """Whether there are rows, and the largest error does not fall."""
         infeasibility = max(run.gap, run.violation)
         error = max(infeasibility, run.complementarity, run.stationarity)
-        return work.evaluator.nc > 0 and run.attempts.stalls(run.iterations, error, infeasibility, self.options.restart)
+        if not work.evaluator.nc:
+            return False
+        return run.attempts.stalls(run.iterations, error, infeasibility, run.cost, self.options.restart)
 
     def _take_lines(self, run: SQPProgress, work: Workspace) -> None:
         """Goes on with linear steps."""

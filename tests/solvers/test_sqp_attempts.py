@@ -12,6 +12,7 @@ import pytest
 from tests.solvers.test_sqp_clock import corner
 from tests.support.constraints_that_hold import pendulum_problem
 from tests.support.hard_problems import (
+    acrobot,
     among_posts,
     aside,
     crane,
@@ -283,13 +284,32 @@ def test_random_controls_are_the_same_again_and_of_the_size_of_limits() -> None:
 def test_stalling_is_counted_from_the_last_time_the_error_was_halved() -> None:
     attempts = Attempts([])
     errors = [8.0, 5.0, 3.9, 3.8, 3.7, 3.6]
-    assert [attempts.stalls(i, error, error, 3) for i, error in enumerate(errors)] == [False] * 5 + [True]
+    assert [attempts.stalls(i, error, error, 0.0, 3) for i, error in enumerate(errors)] == [False] * 5 + [True]
 
 
 def test_rows_that_are_missed_by_less_and_less_count_as_progress_beside_any_gradient() -> None:
     attempts = Attempts([])
     missed = [1.0, 0.8, 0.39, 0.5, 0.3, 0.2, 0.15]  # 0.15 is less than 0.4 times 0.39
-    assert [attempts.stalls(i, 10.0 + i, v, 3) for i, v in enumerate(missed)] == [False] * 5 + [True, False]
+    assert [attempts.stalls(i, 10.0 + i, v, 0.0, 3) for i, v in enumerate(missed)] == [False] * 5 + [True, False]
+
+
+def test_a_cost_that_falls_counts_as_progress_once_all_rows_are_kept() -> None:
+    attempts = Attempts([], feasibility=1e-6)
+    costs = [9.0, 8.5, 8.2, 8.0, 7.9, 7.8, 7.7]  # 8.0 is less than 9 by more than a tenth
+    assert [attempts.stalls(i, 1.0, 0.0, c, 3) for i, c in enumerate(costs)] == [False] * 6 + [True]
+    attempts.begin(0, "anew")
+    assert [attempts.stalls(i, 1.0, 0.1, c, 3) for i, c in enumerate(costs)] == [False] * 3 + [True] * 4
+    attempts.begin(0, "rest")
+    assert [attempts.stalls(i, 1.0, 0.0, c - 10.0, 3) for i, c in enumerate(costs)] == [False] * 7  # from -1 to -2.3
+
+
+@pytest.mark.slow
+def test_the_limits_of_its_motor_do_not_keep_an_acrobot_from_its_way_up() -> None:
+    """Gradients are large until the end, while the cost falls from 5,000 to 1: other methods would begin anew."""
+    solution = SolverSQP(acrobot(12.0)).solve()
+    assert solution.converged
+    assert methods(solution) == ["policy"]
+    assert np.abs(solution.us).max() < 12.0
 
 
 def test_arms_come_closer_to_their_goal_step_by_short_step() -> None:

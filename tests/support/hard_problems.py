@@ -360,3 +360,26 @@ def scara() -> ShootingProblem:
     model = DifferentialActionModelFreeInvDynamics(state, actuation, costs, constraints=rows)
     end = ActionModelTerminal(CostStack(state), constraints=goal)
     return ShootingProblem([-0.8, 1.2, 0, -0.02, 0, 0, 0, 0], [IntegratedActionModelRK4(model, dt=0.8 / 60)] * 60, end)
+
+
+class Acrobot(DifferentialActionModelSymbolic):
+    """Two rods of 1 kg and 1 m with a motor in the elbow: x = (angles from hanging, rates)."""
+
+    def acceleration(self, x: SX, u: SX) -> SX:
+        cosine, v, w = ca.cos(x[1]), x[2], x[3]
+        M = ca.blockcat([[5 / 3 + cosine, 1 / 3 + cosine / 2], [1 / 3 + cosine / 2, 1 / 3]])
+        turning = 0.5 * ca.sin(x[1]) * ca.vertcat(w * (2 * v + w), -(v**2))
+        forearm = 0.5 * ca.sin(x[0] + x[1])
+        return ca.solve(M, ca.vertcat(0, u) + turning - 9.81 * ca.vertcat(1.5 * ca.sin(x[0]) + forearm, forearm))
+
+
+def acrobot(motor: float) -> ShootingProblem:
+    """Its swing-up within 4 s, by at most `motor` [N m]."""
+    state = StateVector(4)
+    effort, upright = ResidualModelControl(state), ResidualModelState(state, [np.pi, 0.0, 0.0, 0.0])
+    rows = ConstraintStack(state).add("motor", effort, lower=-motor, upper=motor)
+    costs = CostStack(state).add("effort", effort, weight=0.1)
+    weights = ActivationModelWeightedQuad([100.0, 100.0, 10.0, 10.0])
+    end = CostStack(state).add("upright", upright, weight=10.0, activation=weights)
+    knot = IntegratedActionModelRK4(Acrobot(state, 1, costs, constraints=rows), dt=0.02)
+    return ShootingProblem(np.zeros(4), [knot] * 200, end)
