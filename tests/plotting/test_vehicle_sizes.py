@@ -46,3 +46,10 @@ def test_a_vehicle_that_keeps_off_obstacles_has_the_size_of_its_body(wheels: boo
     assert vehicle.to_scale
     assert np.linalg.norm(vehicle.outline, axis=1) == pytest.approx(0.25)
     assert vehicle.half == pytest.approx(0.2 if wheels else 0.25)
+
+
+def test_a_drive_without_costs_has_no_legend_of_their_terms(recwarn: pytest.WarningsRecorder) -> None:
+    drive = planar.DifferentialActionModelUnicycle(trajopt.CostStack(planar.state_of_pose()))
+    figure = trajopt.plotting.plot_cost_terms(planar.rollout(drive, np.zeros(3), np.ones((5, 2)), 0.1))
+    assert figure.axes[0].get_legend() is None
+    assert not recwarn.list
