@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.inverse_dynamics.support import base_maps, biped
-from trajopt import FrictionCone, WrenchCone
+from trajopt import FrictionCone, WrenchCone, load_robot
 from trajopt.errors import InvalidArgumentError
 from trajopt.inverse_dynamics import (
     ContactFrame,
@@ -169,3 +169,20 @@ def test_weights_that_are_all_zero_are_named() -> None:
         multiple_contact_inverse_dynamics(*args, SOLES, force_weight=0.0, moment_weight=0.0)
     with pytest.raises(InvalidArgumentError, match=wanted):
         multiple_contact_inverse_dynamics_over_time(motion, SOLES, smoothness=0.0, least_wrench=0.0)
+
+
+@pytest.mark.parametrize(("push", "words"), [(0.0, "explained by"), (2.0, "not explained at 3 of 3 times")])
+def test_a_robot_that_tips_over_a_line_of_feet_is_not_explained(push: float, words: str) -> None:
+    """Two point feet lack the torque about their line: a small force, but the weight as far beside it as a h / g."""
+    robot = load_robot("small-quadruped")
+    q, a = np.tile(robot.configuration("standing"), (3, 1)), np.zeros((3, robot.nv))
+    a[:, 1] = push
+    feet = [ContactFrame(name, "point") for name in ("lf_foot", "rh_foot")]
+    found = multiple_contact_inverse_dynamics(robot, q, np.zeros_like(a), a, feet)
+    force, torque = np.split(found.base_residual[0], 2)
+    height = robot.com(q[0])[2] - robot.placement(q[0], "lf_foot")[2, 3]
+    across = robot.placement(q[0], "lf_foot")[:2, 3] - robot.placement(q[0], "rh_foot")[:2, 3]
+    needed = robot.weight * push * height / 9.81 * abs(across[0]) / np.linalg.norm(across)
+    assert np.linalg.norm(torque) == pytest.approx(needed, rel=0.15, abs=1e-9)
+    assert np.linalg.norm(force) < 0.02 * robot.weight
+    assert words in found.explain()

@@ -94,6 +94,19 @@ def test_a_saved_solution_is_a_motion(tmp_path: Path) -> None:
     np.testing.assert_array_equal(times, solution.times)
 
 
+def test_a_motion_of_another_robot_is_refused(tmp_path: Path) -> None:
+    """Its first coordinates would look like those of this robot; so would a part of longer rows."""
+    solution = trajopt.problems.load("arm-reach", robot="z1", T=5).solve()
+    path = solution.save(tmp_path / "reach.npz")
+    other = trajopt.load_robot("ur5")
+    message = "expected a motion of ur5, got one of another robot, with q:joint1 where ur5 has q:shoulder_pan_joint"
+    with pytest.raises(InvalidArgumentError, match=message):
+        read_positions(other, path)
+    np.savez(tmp_path / "long.npz", times=np.arange(3.0), xs=np.zeros((3, other.nq + other.nv + 2)))
+    with pytest.raises(InvalidArgumentError, match=r"'positions' \(n, 6\)"):
+        read_positions(other, tmp_path / "long.npz")
+
+
 def test_wrong_files_are_refused_with_the_expected_content(tmp_path: Path) -> None:
     robot = biped()
     for name, text, wanted in [

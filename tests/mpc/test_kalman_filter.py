@@ -51,6 +51,32 @@ def test_it_is_the_linear_filter_of_a_linear_system() -> None:
         np.testing.assert_allclose(own.P, P, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.parametrize(("first", "noise"), [(1e4, 1e-2), (1e6, 1e-3), (1e6, 1e-6), (1e8, 1e-3)])
+def test_a_start_that_is_not_known_leaves_the_measurements_alone(first: float, noise: float) -> None:
+    """Two redundant measurements, before and after a step, give the least squares of both and their covariance."""
+    knot, rng = linear_knot(), np.random.default_rng(0)
+    n, data = knot.state.ndx, knot.create_data()
+    knot.calc_diff(data, np.zeros(n), np.zeros(knot.nu))
+    knot.calc(data, np.zeros(n), np.zeros(knot.nu))
+    A, drift, C = data.Fx.copy(), np.array(data.xnext), rng.normal(size=(n + 2, n))
+    own = mpc.KalmanFilter(knot, noise=noise, measure=lambda x: C @ x, first=first)
+    now, later = rng.normal(size=(2, n + 2))
+    own.update(now)
+    after = own(0.0, later, np.zeros(knot.nu))
+    rows = np.vstack([C @ np.linalg.inv(A), C])  # of the state after the step
+    seen = np.concatenate([now + rows[: n + 2] @ drift, later])
+    covariance = noise**2 * np.linalg.inv(rows.T @ rows)
+    np.testing.assert_allclose(after, np.linalg.lstsq(rows, seen, rcond=None)[0], atol=1e-4)
+    np.testing.assert_allclose(own.P, covariance, atol=1e-3 * np.abs(covariance).max())
+
+
+def test_a_covariance_may_be_set() -> None:
+    own = mpc.KalmanFilter(linear_knot(), noise=0.1, first=1.0)
+    rows = np.random.default_rng(0).normal(size=(2, own.P.shape[0]))
+    own.P = rows.T @ rows  # of rank 2
+    np.testing.assert_allclose(own.P, rows.T @ rows, atol=1e-12)
+
+
 def test_a_robot_finds_its_place_by_ranges_and_bearings() -> None:
     """Its errors have the size that the covariance says, also where the bearing of a beacon passes half a turn."""
     drive = planar.DifferentialActionModelDiffDrive(

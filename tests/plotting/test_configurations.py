@@ -74,6 +74,8 @@ def test_bad_arguments() -> None:
         InvalidArgumentError, match=r"configurations: expected shape \(2,\) or \(n, 2\) for 'planar-2r', got \(3,\)"
     ):
         plot_configurations(ROBOT, [1.0, 2.0, 3.0])
+    with pytest.raises(InvalidArgumentError, match=r"configurations: expected finite numbers, got nan at index"):
+        plot_configurations(ROBOT, [[1.0, 2.0], [np.nan, 0.0]])
     with pytest.raises(InvalidArgumentError, match=r"robot: expected a Robot, got 'panda'"):
         plot_configurations("panda", Q)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match=r"placements\[0\]: expected a pinocchio.SE3"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from pathlib import Path
 
@@ -78,3 +79,17 @@ def test_a_coordinate_and_a_knot_are_those_asked_for() -> None:
     np.testing.assert_array_equal(axes.collections[0].get_offsets()[:, 1], own.deviations(2)[:, 0])
     with pytest.raises(UnknownNameError, match="coordinate"):
         own.plot(coordinate="y")
+
+
+@pytest.mark.parametrize("varied", [(), ("a",), ("a", "b")])
+@pytest.mark.parametrize("lost", [7, 60])
+def test_samples_that_diverged_are_counted(varied: tuple[str, ...], lost: int) -> None:
+    """The others are drawn; a sample without a number is no success."""
+    own = samples(*varied)
+    xs = own.xs.copy()
+    xs[:lost, 5] = np.nan
+    figure = dataclasses.replace(own, xs=xs).plot()
+    assert figure.get_suptitle() == f"60 samples at knot 5, of which {lost} diverged"
+    figure.canvas.draw()
+    if not varied:
+        assert sum(patch.get_height() for patch in figure.axes[0].patches) == 60 - lost  # type: ignore[attr-defined]

@@ -9,6 +9,23 @@ import trajopt
 from tests.support.unsolved import solution_of
 from trajopt import planar
 from trajopt.analysis.vehicles import vehicle_of
+from trajopt.plotting.film import film_of
+from trajopt.plotting.stage import FilmStage
+
+
+@pytest.mark.parametrize("controls", [(3.0, 3.0), (3.0, -3.0), (0.0, 0.0)])
+def test_a_drive_along_x_or_on_the_spot_is_seen_from_above(controls: tuple[float, float]) -> None:
+    """Its round outline is as wide as it is long, in a still picture and in an animation."""
+    drive = planar.DifferentialActionModelDiffDrive(
+        trajopt.CostStack(planar.state_of_pose()), radius=0.1, half_track=0.2
+    )
+    motion = planar.rollout(drive, np.zeros(3), [controls] * 100, 0.1)
+    (axes,) = (a for a in trajopt.plotting.plot_path(motion).axes if a.get_ylabel().startswith("y [m]"))
+    (line,) = (line for line in axes.lines if line.get_label() == "vehicle")
+    np.testing.assert_allclose(np.nanmax(line.get_ydata()), 0.2, atol=2e-3)
+    low, high = axes.get_ylim()
+    assert low < -0.2 < 0.2 < high
+    assert FilmStage(film_of(motion)).figure.axes[0].get_ylabel().startswith("y [m]")
 
 
 @pytest.mark.parametrize("wheels", [True, False])
@@ -29,3 +46,10 @@ def test_a_vehicle_that_keeps_off_obstacles_has_the_size_of_its_body(wheels: boo
     assert vehicle.to_scale
     assert np.linalg.norm(vehicle.outline, axis=1) == pytest.approx(0.25)
     assert vehicle.half == pytest.approx(0.2 if wheels else 0.25)
+
+
+def test_a_drive_without_costs_has_no_legend_of_their_terms(recwarn: pytest.WarningsRecorder) -> None:
+    drive = planar.DifferentialActionModelUnicycle(trajopt.CostStack(planar.state_of_pose()))
+    figure = trajopt.plotting.plot_cost_terms(planar.rollout(drive, np.zeros(3), np.ones((5, 2)), 0.1))
+    assert figure.axes[0].get_legend() is None
+    assert not recwarn.list

@@ -88,6 +88,11 @@ def in_vertical_plane(solution: Solution) -> bool:
     return "z" in columns and "y" not in columns
 
 
+def seen_along(solution: Solution) -> int:
+    """Index of the world axis along which a motion in a plane is seen: from above for a state without z, else y."""
+    return 2 if {"x", "y"} <= (columns := _columns(solution)).keys() and "z" not in columns else 1
+
+
 def _columns(solution: Solution) -> dict[str, int]:
     """Columns of the place, as from `place_columns`; empty for a robot."""
     if solution.robot is not None:

@@ -13,7 +13,8 @@ from trajopt.types import Reals
 if TYPE_CHECKING:
     from trajopt.inverse_dynamics.result import ContactInverseDynamics
 
-SLIGHT = 0.02  # a residual below this fraction of the weight is an error of finite differences
+SLIGHT = 0.02  # a force below this fraction of the weight is an error of finite differences
+BESIDE = 0.1  # so is the torque of a weight that is beside its support by less than this fraction of a foot's distance
 
 
 def explained(result: ContactInverseDynamics) -> str:
@@ -27,19 +28,27 @@ def explained(result: ContactInverseDynamics) -> str:
 def _base(result: ContactInverseDynamics) -> Iterator[str]:
     residual, weight = result.base_residual, result.motion.robot.weight
     force, torque = (np.linalg.norm(residual[:, part], axis=1) for part in (slice(0, 3), slice(3, 6)))
-    worst = int(force.argmax())
+    parts = np.maximum(force / (SLIGHT * weight), torque / (BESIDE * weight * _lever(result)))
+    worst = int(parts.argmax())
     flying = np.flatnonzero(~result.stands.any(axis=1))
-    if force.max() < SLIGHT * weight:
+    if parts.max() < 1.0:
         left = f"{force.max():.3g} N and {torque.max():.3g} N m"
         yield f"base       explained by the contacts: the missing force is at most {left}"
     else:
-        missing = int(np.sum(force >= SLIGHT * weight))
+        missing = int(np.sum(parts >= 1.0))
         share, time = 100 * force[worst] / weight, result.motion.times[worst]
-        where = f"{force[worst]:.3g} N ({share:.0f} % of the weight) at {time:.3g} s"
+        where = f"{force[worst]:.3g} N ({share:.0f} % of the weight) and {torque[worst]:.3g} N m at {time:.3g} s"
         yield f"base       not explained at {missing} of {len(force)} times: up to {where} are missing"
     if flying.size:
         left = np.linalg.norm(residual[flying, :3], axis=1).max()
         yield f"flight     {flying.size} times without a contact: up to {left:.3g} N are missing"
+
+
+def _lever(result: ContactInverseDynamics) -> float:
+    """Largest distance of a contact from the base at the start, at least 5 cm [m]."""
+    robot, q = result.motion.robot, result.motion.positions[0]
+    away = [robot.placement(q, each.frame)[:3, 3] - q[:3] for each in result.contacts]
+    return max(0.05, float(np.linalg.norm(away, axis=1).max()))
 
 
 def _torques(result: ContactInverseDynamics) -> Iterator[str]:

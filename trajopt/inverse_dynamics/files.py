@@ -35,8 +35,8 @@ def read_positions(robot: Robot, path: str | PathLike[str], dt: float | None = N
         dt: Time step, > 0 [s], for a file without times.
 
     Raises:
-        InvalidArgumentError: The file cannot be read, or lacks a coordinate. Its times do not ascend, or it has no
-            times and `dt` is None. Or `dt` is not > 0.
+        InvalidArgumentError: The file cannot be read, lacks a coordinate, or has a solution of another robot. Its times
+            do not ascend, or it has no times and `dt` is None. Or `dt` is not > 0.
     """
     check_instance("robot", robot, Robot, "use load_robot")
     file = check_path("path", path)
@@ -79,10 +79,17 @@ def _arrays(robot: Robot, file: Path) -> tuple[Reals | None, Reals]:
         ) from None
     if {"facts", "description", "xs"} <= arrays.keys():
         solution = Solution.load(file)
+        own, others = StateMultibody(robot).coordinate_names[: robot.nq], solution.coordinate_names[: robot.nq]
+        for name, other in zip(own, others):
+            if name != other:
+                raise InvalidArgumentError(
+                    f"{file.name}: expected a motion of {robot.name}, got one of another robot, with {other} where "
+                    f"{robot.name} has {name}; save the positions alone if the names of its joints differ"
+                )
         arrays |= {} if solution.times is None else {TIMES[0]: solution.times}
     times = next((arrays[name] for name in TIMES if name in arrays), None)
     q = next((arrays[name] for name in POSITIONS if name in arrays), None)
-    if q is None or q.ndim != 2 or q.shape[1] < robot.nq:
+    if q is None or q.ndim != 2 or q.shape[1] not in (robot.nq, robot.nq + robot.nv):
         raise InvalidArgumentError(f"{file.name}: expected an array 'positions' (n, {robot.nq}), got {_shapes(arrays)}")
     return times, np.asarray(q[:, : robot.nq], dtype=float)
 

@@ -30,7 +30,7 @@ class KalmanFilter(Immutable):
     `predict(u)` moves both by a knot of the model, x⁺ = f(x, u) and P⁺ = Fx P Fxᵀ + Fu V Fuᵀ + Q; `update(y)` corrects
     them by a measurement y = h(x), of which elements that are NaN were not measured. The filter is an estimator of
     `mpc.simulate(..., estimator=filter)`, which calls it with time, measurement and last control, and resets it at the
-    start.
+    start. It computes with a root of P, so that `first` may be so large that it means "not known".
 
     Args:
         model: Action model of one step from a measurement to the next, such as a knot with the controller's period.
@@ -52,11 +52,11 @@ class KalmanFilter(Immutable):
     Raises:
         InvalidArgumentError: An argument has the wrong type, size or sign.
 
-    Source: Simon, Optimal State Estimation (2006), chapter 13.2; Thrun, Burgard, Fox, Probabilistic Robotics (2005),
-    chapter 7.
+    Source: Simon, Optimal State Estimation (2006), chapters 6.4 and 13.2; Thrun, Burgard, Fox, Probabilistic Robotics
+    (2005), chapter 7.
     """
 
-    settable = ("x", "P")
+    settable = ("x",)
 
     def __init__(
         self,
@@ -84,19 +84,31 @@ class KalmanFilter(Immutable):
         size = ndx if measure is None else self._seen(self.x).size
         if not all(isinstance(i, (int, np.integer)) and 0 <= i < size for i in self._angles):
             raise InvalidArgumentError(f"angles: expected indices of {size} elements of the measurement, got {angles}")
-        self._R, self._Q = _variances("noise", noise, size), _variances("process", process, ndx)
-        self._V, self._first = _variances("control_noise", control_noise, nu), _variances("first", first, ndx)
-        if not np.all(self._R > 0.0):
+        self._noise, self._process = _deviations("noise", noise, size), _deviations("process", process, ndx)
+        self._pushes, self._first = _deviations("control_noise", control_noise, nu), _deviations("first", first, ndx)
+        if not np.all(self._noise > 0.0):
             raise InvalidArgumentError(f"noise: expected deviations > 0, got {shown(noise)}")
-        self.P = np.diag(self._first)
+        self._root = np.diag(self._first)  # P = rootᵀ root
+
+    @property
+    def P(self) -> Reals:
+        """Covariance of the estimate in tangent coordinates (ndx, ndx), to be set as a whole."""
+        covariance = self._root.T @ self._root
+        covariance.flags.writeable = False
+        return covariance
+
+    @P.setter
+    def P(self, P: npt.ArrayLike) -> None:
+        values, vectors = np.linalg.eigh(check_array("P", P, self._root.shape))
+        self._root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
 
     def __reduce__(self) -> tuple[Any, ...]:
         model, own = self._given
-        return functools.partial(type(self), **own), (model,), {"x": self.x, "P": self.P}
+        return functools.partial(type(self), **own), (model,), {"x": self.x, "_root": self._root}
 
     def reset(self, x0: npt.ArrayLike) -> None:
         """Begins anew at a state (nx,)."""
-        self.x, self.P = self._state.check(x0, "x0").copy(), np.diag(self._first)
+        self.x, self._root = self._state.check(x0, "x0").copy(), np.diag(self._first)
 
     def predict(self, u: npt.ArrayLike) -> Reals:
         """Moves the estimate by a step with control u (nu,); returns it (nx,).
@@ -105,15 +117,16 @@ class KalmanFilter(Immutable):
             ModelEvaluationError: The model has no finite step there.
         """
         e, known = self._evaluator, self._estimator
-        e.xs[:], e.us[0] = self.x, check_array("u", u, self._V.shape)
+        e.xs[:], e.us[0] = self.x, check_array("u", u, self._pushes.shape)
         if known is not None:
             e.us[0] += known.disturbance
             for name, value in known.values().items():
                 self._problem.set_parameter(name, value)
         e.expand(None)
         e.check_finite()
-        Fx, Fu = np.split(e.full()[0][0], [len(self.P)], axis=1)
-        self.x, self.P = e.xnext[0].copy(), Fx @ self.P @ Fx.T + (Fu * self._V) @ Fu.T + np.diag(self._Q)
+        Fx, Fu = np.split(e.full()[0][0], [len(self._root)], axis=1)
+        parts = [self._root @ Fx.T, (Fu * self._pushes).T, np.diag(self._process)]
+        self.x, self._root = e.xnext[0].copy(), _triangle(np.concatenate(parts))
         return self.x.copy()
 
     def update(self, y: npt.ArrayLike) -> Reals:
@@ -134,13 +147,13 @@ class KalmanFilter(Immutable):
             error, H = self._state.difference_unchecked(self.x, y), np.eye(self._state.ndx)
         else:
             error, H, there = y - seen, self._derivative(), ~np.isnan(y)
-        error, H, R = self._wrapped(error)[there], H[there], self._R[there]
+        error, H, noise = self._wrapped(error)[there], H[there], self._noise[there]
         if not (np.isfinite(error).all() and np.isfinite(H).all()):
             raise InvalidArgumentError(f"measure: expected finite numbers where y has some, got {shown(seen)}")
-        gain = np.linalg.solve(H @ self.P @ H.T + np.diag(R), H @ self.P).T
-        left = np.eye(len(self.P)) - gain @ H
-        self.x = self._state.integrate_unchecked(self.x, gain @ error)
-        self.P = left @ self.P @ left.T + (gain * R) @ gain.T  # Joseph's form, which stays positive
+        n, old = len(noise), self._root
+        root = _triangle(np.block([[old @ H.T, old], [np.diag(noise), np.zeros((n, len(old)))]]))
+        S, W = np.split(root[:n], [n], axis=1)  # SᵀS = H P Hᵀ + R, SᵀW = H P
+        self.x, self._root = self._state.integrate_unchecked(self.x, W.T @ np.linalg.solve(S.T, error)), root[n:, n:]
         return self.x.copy()
 
     def __call__(self, t: float, y: npt.ArrayLike, u: npt.ArrayLike | None) -> Reals:
@@ -182,7 +195,7 @@ class KalmanFilter(Immutable):
 
     def _derivative(self) -> Reals:
         """Derivative of the measurement by the state (ny, ndx), by central differences."""
-        H = np.empty((self._R.size, self._state.ndx))
+        H = np.empty((self._noise.size, self._state.ndx))
         for j, d in enumerate(SLIGHT * np.eye(self._state.ndx)):
             after, before = (self._seen(self._state.integrate_unchecked(self.x, sign * d)) for sign in (1.0, -1.0))
             H[:, j] = self._wrapped(after - before) / (2.0 * SLIGHT)
@@ -206,11 +219,16 @@ def _checked(estimator: Any, model: ActionModelAbstract) -> Estimator | None:
     return known
 
 
-def _variances(name: str, deviations: npt.ArrayLike, size: int) -> Reals:
-    """Squares of deviations (size,)."""
+def _triangle(rows: Reals) -> Reals:
+    """Upper triangle (n, n) with the same square as rows (m, n), m >= n; large rows first, for small errors."""
+    return np.asarray(np.linalg.qr(rows, mode="r"))
+
+
+def _deviations(name: str, deviations: npt.ArrayLike, size: int) -> Reals:
+    """Standard deviations (size,)."""
     values = as_numbers(name, deviations, "a deviation, or one for each element")
     if values.size not in (1, size) or not np.all(np.isfinite(values) & (values >= 0.0)):
         raise InvalidArgumentError(
             f"{name}: expected a deviation >= 0, or one for each of {size}, got {shown(deviations)}"
         )
-    return np.broadcast_to(values.ravel(), size).astype(np.float64) ** 2
+    return np.broadcast_to(values.ravel(), size).astype(np.float64)

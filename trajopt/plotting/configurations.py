@@ -70,6 +70,7 @@ def plot_configurations(
         raise InvalidArgumentError(
             f"configurations: expected shape ({robot.nq},) or (n, {robot.nq}) for {robot.name!r}, got {q.shape}"
         )
+    check_array("configurations", q, q.shape)
     if view is not None:
         check_array("view", view, (2,), cure="elevation and azimuth [deg]")
     check_text("title", title)

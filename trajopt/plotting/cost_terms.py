@@ -79,7 +79,8 @@ def plot_cost_terms(solution: Solution, *, figure: Figure | SubFigure | None = N
         set_time_axis(axes, abscissa, label)
         axes.set_ylabel("cost of a knot")
         axes.set_title("cost terms and their sums (◆ terminal)")
-        legend_beside(axes, len(ordered))
+        if ordered:
+            legend_beside(axes, len(ordered))
         return whole_figure(target)
 
 

@@ -14,7 +14,7 @@ from trajopt.analysis.goals import shown_goals
 from trajopt.analysis.legs import LeggedMotion, has_contacts, is_legged, legged_motion
 from trajopt.analysis.obstacles import Obstacle
 from trajopt.analysis.skeleton import skeleton_of
-from trajopt.analysis.vehicles import in_vertical_plane, outlines_of, vehicle_of
+from trajopt.analysis.vehicles import in_vertical_plane, outlines_of, seen_along, vehicle_of
 from trajopt.analysis.walls import walls_of
 from trajopt.errors import InvalidArgumentError
 from trajopt.plotting.obstacles import moving_around, obstacles_around, obstacles_to_draw, solids_around
@@ -76,6 +76,7 @@ class Film:
         facing: The rotation without that shift (3, 3), for forces.
         scale: Length of an arrow per force [m/N].
         view: Elevation and azimuth of the camera of a motion in space [deg]; None for a direction that fits.
+        along: Index of the axis along which a motion in a plane is seen, if several are possible.
     """
 
     times: Reals
@@ -95,6 +96,7 @@ class Film:
     facing: Reals
     scale: float
     view: tuple[float, float] | None = None
+    along: int = 1
 
     def knot(self, time: float) -> tuple[int, float]:
         """Returns the knot 0..T-1 at a time, and the fraction of the knot that has passed, from 0 to 1.
@@ -198,6 +200,7 @@ def film_of(
         outline_label=vehicle_of(solution).label if outlines.size else "",
         world=_world(solution, around, sensed, skeleton.points, goals) if aside else None,
         view=view,
+        along=seen_along(solution),
     )
 
 
@@ -217,6 +220,7 @@ def filmed(
     outline_label: str = "",
     world: World | None = None,
     view: tuple[float, float] | None = None,
+    along: int = 1,
 ) -> Film:
     """Returns the film of a body, with all parts turned from world axes to view axes.
 
@@ -235,6 +239,7 @@ def filmed(
         outline_label: Name of the outline in the legend.
         world: Surroundings of the motion; a side view does not show them.
         view: Elevation and azimuth of the camera [deg]; None for a direction that fits.
+        along: Axis along which a motion in a plane is seen, see `Film`.
     """
     facing = np.eye(3) if side is None else side.facing
     turn = facing + (OBLIQUE * np.outer([1.0, 0.0, 0.0], facing[1]) if side else 0.0)
@@ -263,6 +268,7 @@ def filmed(
         facing=facing,
         scale=0.0 if motion is None else _scale(motion, points),
         view=view,
+        along=along,
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trajopt.analysis.basics import check_solution, time_axis
-from trajopt.analysis.vehicles import in_vertical_plane, outlines_of, vehicle_of
+from trajopt.analysis.vehicles import in_vertical_plane, outlines_of, seen_along, vehicle_of
 from trajopt.analysis.walls import walls_of
 from trajopt.checks import check_array, check_count
 from trajopt.errors import InvalidArgumentError
@@ -99,7 +99,8 @@ def plot_path(
         more = [beside.points, around.points, wall_points(walls, points), sensed.points(points), believed]
         everything, outlines = np.concatenate([points, marks, *more]), _outlines(solution, points, frames)
         axes = axes_at(poses[spread(points, frames)], axis_length(everything, outlines))
-        scene = scene_of(target, points[:, None], np.concatenate([everything, axes.reshape(-1, 3)]), view)
+        body = [axes.reshape(-1, 3), outlines[np.isfinite(outlines).all(axis=2)]]
+        scene = scene_of(target, points[:, None], np.concatenate([everything, *body]), view, seen_along(solution))
         beside.draw(scene)
         draw_walls(scene, walls)
         sensed.draw(scene)

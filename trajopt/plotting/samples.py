@@ -34,7 +34,8 @@ def plot_samples(
 ) -> Figure:
     """Draws success, or the deviation of a coordinate, over the first two elements of parameters that differ.
 
-    With one element it draws the deviation over it, and without any a histogram of the deviation.
+    With one element it draws the deviation over it, and without any a histogram of the deviation. Samples that diverged
+    to NaN or inf are counted in the title.
 
     Args:
         samples: The samples, `Solution.monte_carlo(...)`.
@@ -53,6 +54,7 @@ def plot_samples(
     names = state.tangent_names
     number = 0 if coordinate is None else names.index(check_known("coordinate", coordinate, names))
     deviations, good = samples.deviations(knot)[:, number], None if within is None else samples.within(within, knot)
+    finite = np.isfinite(deviations)
     unit, varied = state.tangent_units[number], _varied(samples)
     label = f"deviation of {names[number]} [{unit}]"
     with house_style():
@@ -64,13 +66,16 @@ def plot_samples(
             _groups(axes, good, lambda part, look: axes.scatter(varied[0][1][part], deviations[part], **_DOTS, **look))
             axes.set(xlabel=varied[0][0], ylabel=label)
         else:
-            edges = np.histogram_bin_edges(deviations, BINS).tolist()
-            _groups(axes, good, lambda part, look: axes.hist(deviations[part], edges, alpha=0.7, **look))
+            seen = deviations[finite]
+            edges = np.histogram_bin_edges(seen, BINS).tolist()
+            kept = None if good is None else good[finite]
+            _groups(axes, kept, lambda part, look: axes.hist(seen[part], edges, alpha=0.7, **look))
             axes.set(xlabel=label, ylabel="samples [-]")
         at = knot % samples.xs.shape[1]
+        lost = "" if finite.all() else f", of which {np.sum(~finite)} diverged"
         rate = "" if good is None else f": {100.0 * good.mean():.3g} % within bounds"
         whole.suptitle(
-            f"{len(samples.xs)} samples at knot {at}{time_words(solution, at)}{rate}", x=0.01, ha="left",
+            f"{len(samples.xs)} samples at knot {at}{time_words(solution, at)}{lost}{rate}", x=0.01, ha="left",
             fontsize=10.5, fontweight="bold",
         )  # fmt: skip
         if path is not None:
@@ -93,7 +98,7 @@ def _map(axes: Axes, varied: list[tuple[str, Reals]], deviations: Reals, good: A
     """Points over two parameters, coloured by success or by a deviation."""
     (first, x), (second, y) = varied[:2]
     if good is None:
-        size = float(np.abs(deviations).max()) or 1.0
+        size = float(np.abs(deviations[np.isfinite(deviations)]).max(initial=0.0)) or 1.0
         points = axes.scatter(x, y, c=deviations, cmap="coolwarm", vmin=-size, vmax=size, **_DOTS)
         axes.figure.colorbar(points, ax=axes, label=label)
     else:

@@ -115,22 +115,25 @@ class SceneLines:
             scene.draw(np.asarray(self.reference), label="reference", **look)
 
 
-def hidden_axis(points: Reals, more: Reals) -> int | None:
+def hidden_axis(points: Reals, more: Reals, along: int = 1) -> int | None:
     """Returns the index of the world axis along which a plane motion is seen; None for a motion in space.
 
     Args:
         points: Points of the body (T + 1, n, 3) [m].
         more: Other points (m, 3) [m].
+        along: Index of the axis that is chosen where several are possible; by default y, the side view.
     """
     extent = np.ptp(np.concatenate([points.reshape(-1, 3), more]), axis=0)
     size = max(float(extent.max()), 1e-3)
     still = np.ptp(points, axis=0).max(axis=0) < _STILL * size
-    flat = [i for i in (1, 0, 2) if still[i] and extent[i] < _FLAT * size]  # prefer the side view
+    flat = [i for i in (along, 1, 0, 2) if still[i] and extent[i] < _FLAT * size]
     return flat[0] if flat else None
 
 
-def scene_of(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple[float, float] | None) -> Canvas:
-    """Returns axes that contain the robot's points (T + 1, n, 3) and other points (m, 3) [m].
+def scene_of(
+    target: Figure | SubFigure, points: Reals, more: Reals, view: tuple[float, float] | None, along: int = 1
+) -> Canvas:
+    """Returns axes that contain the robot's points (T + 1, n, 3) and other points (m, 3) [m]; `along` as above.
 
     Scales are equal, except in a view from above of a motion that is much longer along x than along y: its label says
     how many times y is stretched.
@@ -138,7 +141,7 @@ def scene_of(target: Figure | SubFigure, points: Reals, more: Reals, view: tuple
     everything = np.concatenate([points.reshape(-1, 3), more])
     low, high = everything.min(axis=0), everything.max(axis=0)
     size = max(float((high - low).max()), 1e-3)
-    hidden = hidden_axis(points, more) if view is None else None
+    hidden = hidden_axis(points, more, along) if view is None else None
     margin = 0.06 * size
     if hidden is not None:
         shown = tuple(i for i in range(3) if i != hidden)

@@ -144,7 +144,7 @@ class FilmStage:
             places = film.skeleton.points.reshape(-1, 3)
             more = np.concatenate([more, world.lines.points, wall_points(world.walls, places)])
             more = np.concatenate([more, world.sensed.points(places)])
-        scene = scene_of(self.figure, film.skeleton.points, more, film.view)
+        scene = scene_of(self.figure, film.skeleton.points, more, film.view, film.along)
         if len(scene.shown) == 2:
             scene.axes.set(xlim=scene.axes.get_xlim(), ylim=scene.axes.get_ylim())
             scene.axes.set_aspect(scene.axes.get_aspect(), adjustable="box")  # the figure gets the shape of the axes

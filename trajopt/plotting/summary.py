@@ -24,6 +24,7 @@ from trajopt.analysis.moved import moved_words
 from trajopt.analysis.obstacles import as_obstacles
 from trajopt.analysis.report import tips
 from trajopt.analysis.skeleton import skeleton_of
+from trajopt.analysis.vehicles import seen_along
 from trajopt.checks import check_count, check_text
 from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.plotting.constraints import plot_constraints
@@ -277,7 +278,7 @@ def _width(solution: Solution) -> float:
     """Width of a motion in a plane, relative to its height; 1 for a motion in space [-]."""
     skeleton, paths, goals = body_of(solution)
     more = np.concatenate([np.reshape(paths, (-1, 3)), np.reshape(goals, (-1, 3))])
-    hidden = hidden_axis(skeleton.points, more)
+    hidden = hidden_axis(skeleton.points, more, seen_along(solution))
     width, height = np.delete(np.ptp(np.concatenate([skeleton.points.reshape(-1, 3), more]), axis=0), hidden or 0)[:2]
     return 1.0 if hidden is None else float(width / max(height, 1e-9))
 
