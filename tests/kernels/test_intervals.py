@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.support.kernel_operations import function, scalar_operations
+from trajopt.kernels import expression as module
 from trajopt.kernels.expression import Expression
 from trajopt.kernels.intervals import INF, OPERATIONS, Interval, Intervals
 from trajopt.kernels.program import Program
@@ -90,3 +91,12 @@ def test_what_compares_numbers_is_refused() -> None:
     program.output(program.factor(program.input(2, 2)))
     with pytest.raises(TypeError, match="'>' not supported"):
         program.evaluate(np.eye(2), numbers=Intervals())
+
+
+def test_expressions_are_unpacked_once_for_all_knots(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, unpacked = ca.SX.sym("x"), []
+    expression, numbers, unpack = Expression(ca.Function("f", [x], [ca.sin(x)])), Intervals(), module._unpacked
+    monkeypatch.setattr(module, "_unpacked", lambda data: [unpacked.append(data), unpack(data)][1])
+    for t in range(5):
+        numbers.call(expression, [numbers.array([float(t)], (1, 1))])
+    assert len(unpacked) <= 1

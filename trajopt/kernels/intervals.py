@@ -12,6 +12,7 @@ import casadi as ca
 import numpy as np
 
 from trajopt.kernels.expression import Expression
+from trajopt.kernels.instruction_list import InstructionList
 from trajopt.kernels.numbers import Numbers, Values
 
 INF = math.inf
@@ -66,8 +67,12 @@ class Interval:
 class Intervals(Numbers):
     """Arithmetic on boxes. Arrays have dtype object and hold `Interval`; numbers become intervals of no width.
 
-    An operation that is not in `OPERATIONS` gives all real numbers. Steps that compare or divide raise TypeError.
+    An operation that is not in `OPERATIONS` gives all real numbers. Steps that compare or divide raise TypeError. Each
+    object keeps the instructions of the expressions that it has called, as unpacking them takes as long as a call.
     """
+
+    def __init__(self) -> None:
+        self._codes: dict[Expression, InstructionList] = {}
 
     def context(self) -> AbstractContextManager[Any]:
         return contextlib.nullcontext()
@@ -77,7 +82,9 @@ class Intervals(Numbers):
         return _packed([v if isinstance(v, Interval) else Interval(float(v), float(v)) for v in flat], shape)
 
     def call(self, expression: Expression, arrays: Sequence[Values]) -> list[Values]:
-        code, inputs = expression.code, [[each.ends for each in array.ravel().tolist()] for array in arrays]
+        if expression not in self._codes:
+            self._codes[expression] = expression.code
+        code, inputs = self._codes[expression], [[each.ends for each in array.ravel().tolist()] for array in arrays]
         values = list[Ends]()
         for op, a, b in code.operations:
             if op == ca.OP_CONST:

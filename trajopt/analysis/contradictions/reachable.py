@@ -106,6 +106,7 @@ class _Reach:
     ) -> None:
         state, self._problem, self._hard, self._without = problem.state, problem, hard, without
         self.cutters: dict[str, None] = {}
+        self._numbers = Intervals()
         self._at = np.array([state.difference(state.zero(), x) for x in at[0]]), at[1]
         self._kinds: dict[int, Kind] = {t: kind for kind in problem.kinds for t in kind.knots}
         self._places = [{id(kind): place for kind, place in places_of(problem, own.name)} for own in hard]
@@ -127,9 +128,10 @@ class _Reach:
             if work > MOST_WORK:
                 return None
             try:
-                self._box, *_, rows = (each.ravel().tolist() for each in program.evaluate(*inputs, numbers=Intervals()))
+                results = program.evaluate(*inputs, numbers=self._numbers)
             except TypeError:  # a step compares numbers, such as the factorisation of a mass matrix
                 return None
+            self._box, *_, rows = (each.ravel().tolist() for each in results)
             if found := self._missed(t, rows):
                 return found
         return None
