@@ -21,7 +21,7 @@ class Promise:
         d1: Curvature [cost].
         gaps: Gaps of which a step of length α closes the part α (T + 1, ndx); None if every step closes all of them.
         Vf: Vxx f of these gaps (T + 1, ndx).
-        scale: At most the scale S of the costs, see DDPOptions [cost].
+        scale: At most the scale S of the costs, see DDPOptions, or the cost of a guess with gaps [cost].
         least: Decrease that a step of DDP from a guess with gaps must bring, mostly negative [cost].
     """
 
@@ -90,6 +90,8 @@ class DDPAcceptance:
 class FDDPAcceptance:
     """Accepts steps as DDP does. While gaps close, the cost may rise by a multiple of the predicted change.
 
+    Gaps at rounding, of a solution that is the guess, are closed whatever the cost does, as rounding decides that.
+
     Source: Mastalli et al., Crocoddyl, ICRA 2020, section III; as Crocoddyl 3.2.1.
     """
 
@@ -97,6 +99,8 @@ class FDDPAcceptance:
 
     def accepts(self, promise: Promise, expected: float, decrease: float, *, feasible: bool) -> bool:
         """Whether a step is accepted; arguments as in `Acceptance.accepts`."""
+        slight = negligible(self.options, promise)
         if expected >= 0:
-            return decrease > self.options.acceptance * expected or abs(promise.d0) <= negligible(self.options, promise)
-        return not feasible and decrease > self.options.negative_acceptance * expected
+            return decrease > self.options.acceptance * expected or abs(promise.d0) <= slight
+        rounded = abs(promise.d0) + abs(promise.d1) < slight
+        return not feasible and (rounded or decrease > self.options.negative_acceptance * expected)

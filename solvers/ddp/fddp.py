@@ -35,7 +35,7 @@ class FDDPSolverAbstract(RolloutSolverAbstract):
         gaps, r = self._evaluator.f, self._riccati
         d0 = outcome.decrease - float(np.vdot(r.Vx, gaps))
         d1 = -outcome.curvature + float(np.vdot(r.Vf, gaps))
-        return Promise(d0, d1, gaps, r.Vf)
+        return Promise(d0, d1, gaps, r.Vf, abs(run.cost))
 
     def feasible_after(self, run: RolloutProgress, length: float) -> bool:
         """Returns True after a full step, and from then on."""

@@ -160,7 +160,7 @@ def promise(*, gaps: bool) -> Program:
         return {
             "d0": ca.if_else(feasible, decrease, decrease - d["slope"]) if gaps else decrease,
             "d1": ca.if_else(feasible, -decrease, d["bend"] - decrease) if gaps else -decrease,
-            "scale": ca.if_else(feasible, scale, 0) if gaps else scale,
+            "scale": ca.if_else(feasible, scale, ca.fabs(s["cost"])) if gaps else scale,
             "least": SX(-ca.inf) if gaps else ca.if_else(always, -ca.inf, least),
             "open": ca.logic_not(feasible) if gaps else SX(0),
             "cost": s["cost"],

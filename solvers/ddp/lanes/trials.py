@@ -75,7 +75,7 @@ def _judged(s: Numbers, p: Numbers, trial: Numbers, o: Numbers, lengths: SX, *, 
     d0, d1 = p["d0"] + dv, p["d1"] - 2 * dv
     expected, decrease = s["alpha"] * (d0 + 0.5 * s["alpha"] * d1), p["cost"] - reached
     inside = both(ca.fabs(reached) < LARGEST, trial["square"] < LARGEST**2)  # false for NaN
-    good = both(_accepted(p, o, (d0, expected, decrease), gaps=gaps), inside)
+    good = both(_accepted(p, o, (d0, d1, expected, decrease), gaps=gaps), inside)
     below = reached <= -LARGEST
     tried = {"length": s["alpha"], "cost": reached, "decrease": decrease, "expected": expected}
     first = _after_a_length(s, p, o, lengths, good, below, tried)
@@ -95,13 +95,15 @@ def _judged(s: Numbers, p: Numbers, trial: Numbers, o: Numbers, lengths: SX, *, 
     return new
 
 
-def _accepted(p: Numbers, o: Numbers, trial: tuple[SX, SX, SX], *, gaps: bool) -> SX:
+def _accepted(p: Numbers, o: Numbers, trial: tuple[SX, SX, SX, SX], *, gaps: bool) -> SX:
     """Whether a trial is accepted, see `DDPAcceptance` and `FDDPAcceptance`."""
-    d0, expected, decrease = trial
+    d0, d1, expected, decrease = trial
     negligible = o["negligible"] + o["relative_negligible"] * p["scale"]
     enough = either(decrease > o["acceptance"] * expected, ca.fabs(d0) <= negligible)
     if gaps:
-        rising = both(ca.logic_not(p["feasible"]), decrease > o["negative_acceptance"] * expected)
+        rounded = ca.fabs(d0) + ca.fabs(d1) < negligible
+        small = either(rounded, decrease > o["negative_acceptance"] * expected)
+        rising = both(ca.logic_not(p["feasible"]), small)
         return ca.if_else(expected >= 0, enough, both(expected < 0, rising))
     brings = ca.if_else(p["feasible"], enough, decrease >= p["least"])
     return both(ca.logic_not(expected < 0), brings)
