@@ -196,6 +196,8 @@ def test_lock_joints_keeps_the_kinematics() -> None:
 
 def test_lock_joints_messages() -> None:
     robot = load_robot("hyq")
+    with pytest.raises(InvalidArgumentError, match=r"names: .*its values belong in configuration="):
+        robot.lock_joints({"lf_haa_joint": 0.3})
     with pytest.raises(UnknownNameError, match=r"hyq: joint 'lf_haa' not found; did you mean 'lf_haa_joint'"):
         robot.lock_joints(["lf_haa"])
     with pytest.raises(UnknownNameError, match=r"configuration 'sitting' not found.*standing"):

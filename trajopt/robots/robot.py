@@ -354,7 +354,8 @@ class Robot(Immutable):
                 "lock_joints: expected a robot without parameters, as locked links become one body; lock joints first, "
                 "then call with_parameters"
             )
-        locked = [self.joint_id(name) for name in ([names] if isinstance(names, str) else check_texts("names", names))]
+        given = [names] if isinstance(names, str) else check_texts("names", names, values="configuration=")
+        locked = [self.joint_id(name) for name in given]
         q = pin.neutral(self.model) if configuration is None else configuration
         q = self.configuration(q) if isinstance(q, str) else check_configuration(self.model, "configuration", q)
         model = without_joints(self.model, locked, q)
