@@ -181,6 +181,7 @@ def test_other_checks_name_the_argument() -> None:
         (lambda: check_text("name", 3, such_as="a"), "name: expected a string such as 'a', got 3"),
         (lambda: check_texts("names", "ab"), "names: expected a list of names, got 'ab'"),
         (lambda: check_texts("names", [1]), r"names: expected a list of names, got \[1\]"),
+        (lambda: check_texts("names", {"a": 1}, values="of="), r"expected a list .*'a': 1\}; its values belong in of="),
         (lambda: check_texts("names", ca.DM(1)), "names: expected a list of names"),
         (lambda: check_items("items", 3, "numbers", cure="do"), "items: expected a list of numbers, got 3; do"),
         (lambda: check_instance("robot", 3, trajopt.Robot, "load one"), "robot: expected a Robot, got 3; load one"),

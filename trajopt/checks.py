@@ -185,8 +185,15 @@ def check_text(argument: str, value: Any, *, such_as: str = "") -> str:
     return value
 
 
-def check_texts(argument: str, value: Any) -> tuple[str, ...]:
-    """Returns `value` as a tuple of strings; raises InvalidArgumentError if an item is not a string."""
+def check_texts(argument: str, value: Any, *, values: str = "") -> tuple[str, ...]:
+    """Returns `value` as a tuple of strings; raises InvalidArgumentError if an item is not a string.
+
+    `values` says where the values of a mapping belong, which is then refused, as they would get lost.
+    """
+    if values and isinstance(value, Mapping):
+        raise InvalidArgumentError(
+            f"{argument}: expected a list of names, got {shown(value)}; its values belong in {values}"
+        )
     texts = check_items(argument, value, "names")
     if not all(isinstance(text, str) for text in texts):
         raise InvalidArgumentError(f"{argument}: expected a list of names, got {shown(value)}")

@@ -288,3 +288,24 @@ def test_an_entry_that_is_too_small_to_tell_is_marked() -> None:
     assert text.splitlines()[1].split()[2] == "right*"
     assert text.splitlines()[2].split()[2] == "right"
     assert text.splitlines()[-1].startswith("*: too small to tell, beside the tolerance")
+
+
+def stages(name: str) -> trajopt.ActionModelAbstract:
+    """A model whose terms read other controls than those of the knot: values within a step, or torques."""
+    robot = trajopt.load_robot("planar-2r")
+    state = trajopt.StateMultibody(robot)
+    gears = trajopt.ActuationModelMatrix(state, [[3.0], [-2.0]])
+    costs = trajopt.CostStack(state).add("effort", trajopt.ResidualModelControl(state, [0.5]), weight=2.0)
+    if name == "inverse":
+        return trajopt.IntegratedActionModelEuler(trajopt.DifferentialActionModelFreeInvDynamics(state, gears, costs))
+    model = trajopt.DifferentialActionModelFreeFwdDynamics(state, gears, costs)
+    return trajopt.IntegratedActionModelRK4(model, 0.01, control=trajopt.ControlParametrizationPolyOne(1))
+
+
+@pytest.mark.parametrize("name", ["inverse", "line"])
+def test_terms_are_checked_for_the_controls_that_they_read(name: str) -> None:
+    check = trajopt.check_derivatives(stages(name))
+    assert check.ok
+    row = next(row for row in check.rows if row.block == "effort: residual")
+    assert row.entry.endswith("by u0")
+    assert row.found == pytest.approx(row.expected) == 1.0

@@ -137,6 +137,23 @@ def test_schedules_of_one_instance_share_code() -> None:
         models.set_schedule(short, schedule.repeated(2))
 
 
+@pytest.mark.parametrize("model", MODELS)
+def test_a_robot_without_a_posture_is_planned_as_it_starts(model: str) -> None:
+    robot, schedule = gait_of("go2")
+    q0 = robot.configuration("standing")
+    bare = pin.Model(robot.model)
+    del bare.referenceConfigurations["standing"]
+    nameless = trajopt.Robot(bare)
+    assert not nameless.configurations
+    with pytest.raises(InvalidArgumentError, match="no configuration standing or half_sitting"):
+        gaits.gait_problem(nameless, schedule, model=model)
+    problem = gaits.gait_problem(nameless, schedule, q0, model=model)
+    known = gaits.gait_problem(robot, schedule, q0, model=model)
+    np.testing.assert_array_equal(problem.x0, known.x0)
+    us = known.quasi_static([known.x0] * known.T)
+    np.testing.assert_allclose(problem.rollout(us), known.rollout(us), atol=1e-12)
+
+
 def test_doors() -> None:
     robot, schedule = gait_of("go2")
     plan = planned("go2", "srbd")

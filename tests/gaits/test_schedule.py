@@ -359,3 +359,22 @@ def test_a_swing_of_several_phases_needs_the_foot_in_the_air(earlier: int) -> No
     late = gaits.Phase(name="late", knots=3, stance=("a",), swings=(gaits.Swing("b", (0.6, -0.1, 0.0), earlier=1),))
     with pytest.raises(InvalidArgumentError, match="got 1 after"):
         flying().append(late)
+
+
+@pytest.mark.parametrize(
+    ("turn", "angle"), [((np.pi, 0.0, 0.0), 180), ((0.0, np.pi / 2, 0.0), 90), ((0.4, 0.0, 0.0), None)]
+)
+def test_soles_whose_normal_does_not_point_up_are_named(
+    turn: tuple[float, float, float], angle: int | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = pin.Model(trajopt.load_robot("small-biped").model)
+    for side in ("left", "right"):
+        sole = model.frames[model.getFrameId(f"{side}_sole")]
+        placement = sole.placement * pin.SE3(pin.exp3(np.array(turn)), np.zeros(3))
+        model.addFrame(
+            pin.Frame(f"{side}_turned", sole.parentJoint, sole.parentFrame, placement, pin.FrameType.OP_FRAME)
+        )
+    Stance.of(trajopt.Robot(model), ["left_turned", "right_turned"], soles=True)
+    words = [record.getMessage() for record in caplog.records]
+    named = f"feet: the z axis of 'left_turned' is {angle}° from the vertical"
+    assert [each.startswith(named) for each in words] == ([] if angle is None else [True])

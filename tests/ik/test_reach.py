@@ -62,3 +62,18 @@ def test_a_batch_counts_targets_out_of_reach_and_a_file_keeps_the_words(tmp_path
     assert text.count("goal: it is out of reach, ") == 2
     assert text.count("is this goal in mm or cm?") == 1
     assert ik.IKBatch.load(batch.save(tmp_path / "batch.npz")).explain() == text
+
+
+def test_limits_of_zero_in_a_file_hold_no_joint() -> None:
+    robot = trajopt.load_robot("double_pendulum")  # its file has zeros for all limits
+    assert not np.any([robot.model.lowerPositionLimit, robot.model.upperPositionLimit, robot.model.velocityLimit])
+    state = trajopt.StateMultibody(robot)
+    assert np.all(np.isinf([state.lower, state.upper]))
+    point = robot.placement([0.7, -0.4], "link2")[:3, 3]
+    tasks = ConstraintStack(state).add("goal", trajopt.ResidualModelFrameTranslation(state, "link2", point), equals=0.0)
+    result = ik.solve(robot, tasks)
+    assert result.solved
+    np.testing.assert_allclose(robot.placement(result.q, "link2")[:3, 3], point, atol=1e-6)
+    held = trajopt.StateMultibody(robot, lower=np.zeros(4), upper=np.zeros(4))  # bounds of the user hold it
+    goal = trajopt.ResidualModelFrameTranslation(held, "link2", point)
+    assert not ik.solve(robot, ConstraintStack(held).add("goal", goal, equals=0.0)).solved

@@ -6,9 +6,13 @@ import pytest
 
 from tests.mpc.slider import STATE, controller, moved
 from trajopt import mpc
-from trajopt.actions.differential import DifferentialActionModelFreeFwdDynamics
+from trajopt.actions.differential import (
+    DifferentialActionModelContactFwdDynamics,
+    DifferentialActionModelFreeFwdDynamics,
+)
 from trajopt.actions.integrated import IntegratedActionModelEuler
 from trajopt.actuation import ActuationModelFull
+from trajopt.contacts import ContactModel1D, ContactStack
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.mpc.disturbance import Disturbance, Noise
@@ -148,6 +152,33 @@ def test_contacts_of_a_simulator_react_to_a_force():
 
     assert abs(after(-3 * weight)[1]) < 1e-2
     assert after(2 * weight)[1] == pytest.approx(9.81 * 0.2, rel=1e-2)
+
+
+def standing(active):
+    """A controller of a tool that two joints move, and that a contact holds at its height or not."""
+    state = StateMultibody(load_robot("planar-2r"))
+    contacts = ContactStack(state)
+    contacts.add("tool", ContactModel1D(state, "tool"), active=active)
+    costs, motors = CostStack(state).add("still", ResidualModelState(state), weight=1.0), ActuationModelFull(state)
+    node = IntegratedActionModelEuler(DifferentialActionModelContactFwdDynamics(state, motors, contacts, costs), 0.01)
+    problem = ShootingProblem([0.4, 0.9, 0.0, 0.0], [node] * 5, CostStack(state))
+    return mpc.MPCController(problem, options=mpc.MPCOptions(dt=1e-3))
+
+
+@pytest.mark.parametrize("active", [True, False])
+def test_contacts_of_a_model_react_to_a_force(active):
+    """M dv - Jᵀ λ h = Gᵀ f h with J dv = 0, or λ = 0 for a tool that nothing holds."""
+    own, force = standing(active), np.array([3.0, 0.0, 20.0])
+    x0, robot = own.problem.x0, own.problem.state.robot
+    push = mpc.Push(time=0.0, duration=1e-3, frame="tool", value=force)
+    pushed, free = (mpc.simulate(own, None, x0, 1e-3, disturbance=each) for each in (push, None))
+    data = robot.model.createData()
+    J = pin.computeFrameJacobian(robot.model, data, x0[:2], robot.frame_id("tool"), pin.LOCAL_WORLD_ALIGNED)[:3]
+    M = pin.crba(robot.model, data, x0[:2])
+    kkt = np.block([[M, -J[2:].T], [J[2:], np.zeros((1, 1))]])[: 3 if active else 2, : 3 if active else 2]
+    dv = np.linalg.solve(kkt, np.append(1e-3 * J.T @ force, 0.0)[: len(kkt)])[:2]
+    np.testing.assert_allclose((pushed.xs[1] - free.xs[1])[2:], dv, atol=1e-3 * np.abs(dv).max())
+    assert (abs(J[2] @ dv) < 1e-12) == active
 
 
 @pytest.mark.parametrize(

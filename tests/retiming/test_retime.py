@@ -271,3 +271,10 @@ def test_a_path_without_a_motion_says_so() -> None:
             still.usage()
         with pytest.raises(UnsupportedOperationError, match="along the whole path, but the solver stopped"):
             still.plot()
+
+
+def test_limits_of_zero_in_a_file_are_no_limits() -> None:
+    robot = trajopt.load_robot("double_pendulum")  # its file has zeros for all limits
+    motion = retime(robot, [[0.0, 0.0], [2.0, 0.0]], acceleration=3.0)
+    assert motion.converged
+    assert motion.duration == pytest.approx(2.0 * np.sqrt(2.0 / 3.0), rel=5e-3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import mujoco
@@ -208,3 +209,30 @@ def test_torques_that_hold_a_posture_are_those_of_mujoco(tmp_path: Path, option:
 def test_gravity_has_three_numbers(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="expected 3 numbers as gravity, got '-9.81'"):
         load_robot(write(tmp_path, BODY, before='<option gravity="-9.81"/>'))
+
+
+LOOP = '<equality><connect body1="b" body2="c" anchor="0 0 0" {}/></equality>'
+
+
+@pytest.mark.parametrize(
+    ("before", "joint", "after", "words"),
+    [
+        ("", 'stiffness="30" springref="0.2"', "", ["springs of joints a1"]),
+        ('<default><joint stiffness="2"/></default>', "", "", ["springs of joints a1, a2, b1, c1"]),
+        ("", "", LOOP.format(""), ["loops of <connect> or <weld>"]),
+        ("", 'stiffness="0"', LOOP.format('active="false"'), []),
+    ],
+)
+def test_forces_that_pinocchio_leaves_out_are_named(
+    before: str, joint: str, after: str, words: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = write(tmp_path, TREE.format(joint, "", "", ""), before=before, after=after)
+    with caplog.at_level(logging.WARNING):
+        model = load_robot(path).model
+    assert [each.getMessage().split(": ")[1].split(" are")[0] for each in caplog.records] == words
+    peer = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(peer)
+    data.qpos[:] = [0.3, -0.2, 0.1, 0.4]
+    mujoco.mj_forward(peer, data)
+    ours = pin.aba(model, model.createData(), data.qpos, np.zeros(4), np.zeros(4))
+    assert np.allclose(ours, data.qacc) == (not words)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -196,6 +197,8 @@ def test_lock_joints_keeps_the_kinematics() -> None:
 
 def test_lock_joints_messages() -> None:
     robot = load_robot("hyq")
+    with pytest.raises(InvalidArgumentError, match=r"names: .*its values belong in configuration="):
+        robot.lock_joints({"lf_haa_joint": 0.3})
     with pytest.raises(UnknownNameError, match=r"hyq: joint 'lf_haa' not found; did you mean 'lf_haa_joint'"):
         robot.lock_joints(["lf_haa"])
     with pytest.raises(UnknownNameError, match=r"configuration 'sitting' not found.*standing"):
@@ -361,6 +364,19 @@ def test_placement_and_com_are_those_of_pinocchio(rng: np.random.Generator) -> N
         np.testing.assert_array_equal(robot.com(list(q)), com)
     assert robot.placement(np.zeros((0, 7)), name).shape == (0, 4, 4)
     assert robot.com(np.zeros((0, 7))).shape == (0, 3)
+
+
+def test_kinematics_make_data_once_for_each_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    robot, made = load_robot("panda"), []
+    create = pin.Model.createData
+    monkeypatch.setattr(pin.Model, "createData", lambda model: made.append(model) or create(model))
+    qs = np.random.default_rng(0).uniform(-1.0, 1.0, (500, robot.nq))
+    hand, expected = "panda_hand", [robot.placement(qs, "panda_hand"), robot.com(qs), robot.jacobian(qs, "panda_hand")]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda q: [robot.placement(q, hand), robot.com(q), robot.jacobian(q, hand)], qs))
+    for one, all_of_it in zip(zip(*found), expected):
+        np.testing.assert_array_equal(one, all_of_it)
+    assert len(made) <= 5
 
 
 def test_placement_refuses_wrong_configurations_and_frames() -> None:

@@ -21,6 +21,7 @@ from trajopt.checks import check_array, check_count, check_positive
 from trajopt.constraints.row_block import RowBlock, row_name
 from trajopt.costs.cost_stack import CostStack, CostTerm
 from trajopt.errors import InvalidArgumentError, TrajoptError, shown
+from trajopt.instant import Instant
 from trajopt.residuals import ResidualModelAbstract
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.values import ProblemDerivatives
@@ -288,14 +289,25 @@ def _of_terms(problem: ShootingProblem, xs: Reals, us: Reals, size: float) -> It
     """Rows of each cost term: derivative of its residual, gradient and Hessian of its activation."""
     for kind in problem.kinds:
         knot = next(iter(kind.knots))
-        u = us[knot][: kind.model.nu] if knot < problem.T else np.zeros(0)
+        instant, names = _of_stage(kind.model)
+        u = us[knot][: instant.nu] if knot < problem.T else np.zeros(0)
         for term in kind.model.model_parts.terms:
             if not term.residual.uses_solution:
-                yield from _of_term(kind, term, xs[knot], u, problem.table.at(knot), size)
+                yield from _of_term(kind, term, (instant, names), xs[knot], u, problem.table.at(knot), size)
 
 
-def _of_term(kind: Any, term: CostTerm, x: Reals, u: Reals, values: Any, size: float) -> Iterator[DerivativeRow]:
-    instant, state = kind.model.instant(), kind.model.state
+def _of_stage(model: Any) -> tuple[Instant, list[str]]:
+    """Symbols that cost terms read, and the names of their controls: those of a stage, or torques of the motors."""
+    own = model.model_parts.differential or model
+    if own.stage_nu == own.nu:
+        return own.instant(), own.control_names
+    return Instant(own.state, own.stage_nu), own.actuation.names
+
+
+def _of_term(
+    kind: Any, term: CostTerm, seen: tuple[Instant, list[str]], x: Reals, u: Reals, values: Any, size: float
+) -> Iterator[DerivativeRow]:
+    (instant, names), state = seen, kind.model.state
     symbols = [instant.x, instant.u, kind.layout.symbols]
     parameters = kind.layout.column({name: values[name] for name in kind.layout.slices})
     try:
@@ -316,7 +328,7 @@ def _of_term(kind: Any, term: CostTerm, x: Reals, u: Reals, values: Any, size: f
         [functools.partial(moved, i) for i in range(len(steps))],
     )
     rows = [f"[{i}]" for i in range(len(value))]
-    columns = [*state.tangent_names, *kind.model.control_names][: found.shape[1]]
+    columns = [*state.tangent_names, *names][: found.shape[1]]
     yield _row(f"{term.name}: residual", type(term.residual).__name__, found, *sides, size, rows, columns)
     s = SX.sym("r", len(value))
     activation = term.activation

@@ -82,6 +82,12 @@ class ImplicitNode(ABC):
         return expressions
 
     @functools.cached_property
+    def mobility(self) -> SX:
+        """Derivative A of w by generalized forces on the robot (nv, nv)."""
+        inverse, spread, schur_inverse = self._system.inverses()
+        return SX(inverse - ca.mtimes([spread.T, schur_inverse, spread]))
+
+    @functools.cached_property
     def solution(self) -> SX:
         """Solution z as an expression of x and u (nv + nc,)."""
         return SX(ca.vertcat(*self._solve()))

@@ -15,6 +15,7 @@ from trajopt.gaits.models import GaitModels
 from trajopt.gaits.options import GaitOptions
 from trajopt.gaits.reduced import REDUCED, ReducedGaitModels
 from trajopt.gaits.schedule import ContactSchedule
+from trajopt.gaits.stance import check_legged, standing_configuration
 from trajopt.gaits.timing import FreeTime
 from trajopt.robots import Robot, Scene
 from trajopt.shooting import ShootingProblem
@@ -71,7 +72,9 @@ def gait_problem(
         for name, value, none in (*own, ("plan", plan, None), ("collisions", collisions, False)):
             if value is not none:
                 raise InvalidArgumentError(f"{name}: expected {none} with model={model!r}, got {shown(value)}")
-        reduced = ReducedGaitModels(robot, schedule.start, options, model=model, posture=posture, limits=limits)
+        unknown = posture is None and standing_configuration(check_legged(robot)) is None
+        still = x0 if unknown else posture
+        reduced = ReducedGaitModels(robot, schedule.start, options, model=model, posture=still, limits=limits)
         return reduced.problem(schedule, x0, timing=timing)
     models = GaitModels(
         robot,

@@ -33,6 +33,7 @@ POSTURES = ("standing", "half_sitting")
 """Names of standing reference configurations; the first one that a robot has is used."""
 
 _FLAT = np.cos(np.radians(15.0))  # cosine of the largest tilt of a sole that counts as flat [-]
+_STANDS = 0.5  # cosine of the largest tilt of a sole on which robots stand [-]
 _SOLE = re.compile("sole", re.IGNORECASE)
 _FOOT = re.compile(r"foot|sole|toe|ankle|paw|heel", re.IGNORECASE)
 
@@ -113,6 +114,7 @@ class Stance:
                 named[0],
             )
         base = heading_of(pin.Quaternion(q[3:7]).matrix())
+        _warn_of_normals([data.oMf[i] for i in ids] if flat else [], names)
         places = {name: _place(data.oMf[i], flat, heading, base) for name, i in zip(names, ids)}
         if names and all(place.position[2] > com[2] for place in places.values()):
             _logger.warning(
@@ -222,6 +224,18 @@ def foot_frame(robot: Robot, name: str) -> int:
         raise unknown_name(f"{robot.name}: foot", name, robot.frame_names)
     message = str(unknown_name(f"{robot.name}: foot", name, feet)).replace("Known:", "Frames that look like feet:")
     raise UnknownNameError(message)
+
+
+def _warn_of_normals(soles: list[pin.SE3], names: list[str]) -> None:
+    """Warns if no sole has a z axis that points up, as the frames of some robots' files do."""
+    upright = [float(sole.rotation[2, 2]) for sole in soles]
+    if upright and max(upright) < _STANDS:
+        _logger.warning(
+            "feet: the z axis of %r is %.0f° from the vertical, but it is the normal of the sole's contact; pass a "
+            "frame whose z axis points up, or add one to the model",
+            names[0],
+            np.degrees(np.arccos(np.clip(upright[0], -1.0, 1.0))),
+        )
 
 
 def _place(frame: pin.SE3, sole: bool, heading: float | None, base: float) -> Foothold:

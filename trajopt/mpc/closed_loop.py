@@ -327,7 +327,7 @@ class _Loop:
         u = self._control(t, x)
         torque = disturbance.torque(x, t, h) if disturbance.pushes else None
         if torque is not None and not plant.takes_torques:
-            x, torque = disturbance.accelerated(x, torque, h), None
+            x, torque = disturbance.accelerated(x, torque, h, plant.mobility(x)), None
         self._recorder.applied(u, h)
         return check_next(plant.step(x, u, h, torque), self._state)
 

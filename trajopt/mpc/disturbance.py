@@ -28,8 +28,8 @@ class Push:
     """A disturbance: a jump of the state, a rate of change of the state, or a force on a frame.
 
     A jump sets x ⊕ value at once. A rate adds x ⊕ value · time while it lasts, on top of the plant's own motion. A
-    force acts at the origin of a frame. A simulator includes it in its contacts; in any other plant it changes the
-    velocity by M⁻¹ Jᵀ f · time, as for a robot without contacts.
+    force acts at the origin of a frame. Simulators include it in their contacts, and so do models of forward dynamics
+    with contacts; in any other plant it changes the velocity by M⁻¹ Jᵀ f · time, as for a robot without contacts.
 
     Attributes:
         time: Time at which it begins, >= 0 [s].
@@ -144,11 +144,19 @@ class Disturbance:
                 total = own if total is None else total + own
         return total
 
-    def accelerated(self, x: Reals, torque: Reals, h: float) -> Reals:
-        """State (nx,) after a generalized force (nv,) acted on the robot without contacts for a time h [s]."""
+    def accelerated(self, x: Reals, torque: Reals, h: float, mobility: Reals | None = None) -> Reals:
+        """State (nx,) after a generalized force (nv,) acted for a time h [s].
+
+        Args:
+            x: State before (nx,).
+            torque: The force [N m, N].
+            h: The time [s].
+            mobility: Derivative (nv, nv) of the acceleration by such forces; by default that without contacts.
+        """
         model = self._robot.model  # type: ignore[union-attr]
-        inverse = pin.computeMinverse(model, self._data, x[: model.nq])
-        dx = np.concatenate([np.zeros(model.nv), h * (inverse @ torque)])
+        if mobility is None:
+            mobility = pin.computeMinverse(model, self._data, x[: model.nq])
+        dx = np.concatenate([np.zeros(model.nv), h * (mobility @ torque)])
         return self._state.integrate_unchecked(x, dx)
 
     def _generalized(self, push: Push, x: Reals) -> Reals:

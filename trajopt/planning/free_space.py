@@ -42,10 +42,9 @@ class FreeSpace:
 
     def __init__(self, robot: Robot, scene: Scene | None, margin: float) -> None:
         self.robot, self.checked = robot, 0
-        self.lower, self.upper = (
-            np.array(each) for each in (robot.model.lowerPositionLimit, robot.model.upperPositionLimit)
-        )
-        residual = ResidualModelCollisions(StateMultibody(robot), scene)
+        state = StateMultibody(robot)
+        self.lower, self.upper = state.lower[: robot.nv], state.upper[: robot.nv]
+        residual = ResidualModelCollisions(state, scene)
         self._distances, self._labels = BodyDistances(residual), residual.labels()
         self._first, self._second = residual.indices().T
         self._margins = np.where(self._second < 0, margin, own_margin(margin, scene) - ROUNDED)

@@ -51,6 +51,10 @@ class PlantAbstract(ABC):
     def step(self, x: Reals, u: Reals, dt: float, torque: Reals | None = None) -> Reals:
         """State (nx,) after a time dt [s] with control u (nu,), and generalized forces (nv,) or None."""
 
+    def mobility(self, x: Reals) -> Reals | None:
+        """Derivative (nv, nv) of the acceleration by generalized forces, with contacts; None if it has no contacts."""
+        return None
+
     def sphere_forces(self) -> Mapping[str, Reals]:
         """Force (3,) on each of `spheres` in the last step by name, in the world [N]."""
         return {}

@@ -87,6 +87,9 @@ class ModelPlant(PlantAbstract):
         self._knot.set_time_step(dt)
         return self._knot.next_state(x, u[: self._knot.model.nu])
 
+    def mobility(self, x: Reals) -> Reals | None:
+        return self._knot.mobility(x)
+
 
 def _checked_error(error: Mapping[str, Any], parameters: Mapping[str, Parameter]) -> dict[str, Any]:
     """Checked changes of parameters by name: a Factor, or a value in column order."""

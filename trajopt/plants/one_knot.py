@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
+import casadi as ca
 import numpy as np
 
 from trajopt.actions.base import ActionModelAbstract
+from trajopt.actions.differential.contact_fwd_dynamics import DifferentialActionModelContactFwdDynamics
 from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.costs.cost_stack import CostStack
 from trajopt.kernels import compile_together
@@ -76,6 +79,18 @@ class OneKnot:
         cost = self._run(x, u)
         xnext = self._trial.xs[0, 1].copy()
         return xnext if np.isfinite(cost) or not self._evaluator.can_fail else np.full_like(xnext, np.nan)
+
+    def mobility(self, x: Reals) -> Reals | None:
+        """Derivative (nv, nv) of the acceleration by generalized forces, with contacts; None for a model without."""
+        return None if self._mobility is None else np.asarray(self._mobility(x, self.parameters))
+
+    @functools.cached_property
+    def _mobility(self) -> ca.Function | None:
+        d = self.model.model_parts.differential
+        if not isinstance(d, DifferentialActionModelContactFwdDynamics):
+            return None
+        instant = d.instant()
+        return ca.Function("mobility", [instant.x, self.layout.symbols], [d.node(instant).mobility])
 
     def values(self, x: Reals, u: Reals) -> KnotValues:
         """Returns all values at a state (nx,) and a control (nu,)."""

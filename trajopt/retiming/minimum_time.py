@@ -83,12 +83,13 @@ def retime(
 
 def _check_within_limits(robot: Robot, waypoints: Reals) -> None:
     """Raises an InvalidArgumentError for waypoints (n, nq) beyond joint limits; it names the farthest one."""
-    lower, upper = robot.model.lowerPositionLimit, robot.model.upperPositionLimit
+    state = StateMultibody(robot)
+    lower, upper = state.lower[: robot.nv], state.upper[: robot.nv]
     beyond = np.maximum(lower - waypoints, waypoints - upper)
     if beyond.max() <= OUTSIDE:
         return
     row, i = np.unravel_index(int(beyond.argmax()), beyond.shape)
-    q, turns = waypoints[row, i], StateMultibody(robot).tangent_units[i] == "rad"
+    q, turns = waypoints[row, i], state.tangent_units[i] == "rad"
     cure = "; this looks like degrees, convert with np.radians" if turns and abs(q) > 2.0 * np.pi else ""
     raise InvalidArgumentError(
         f"waypoints[{row}]: expected joints within limits, got {robot.joint_names[i]} = {q:.6g} beyond "

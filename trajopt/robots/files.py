@@ -14,7 +14,7 @@ from trajopt.errors import InvalidArgumentError
 from trajopt.robots.bases import floats
 from trajopt.robots.file_checks import broken, check_file
 from trajopt.robots.mimic import with_equalities
-from trajopt.robots.mjcf_joints import file_joints, limit_positions
+from trajopt.robots.mjcf_joints import file_joints, limit_positions, warn_of_forces
 from trajopt.robots.mjcf_motors import limit_efforts
 from trajopt.robots.xml_elements import XmlElement
 
@@ -90,6 +90,7 @@ def _complete(model: pin.Model, root: XmlElement) -> None:
     compiler, option = root.section("compiler"), root.section("option")
     degrees, automatic = compiler.get("angle", "degree") == "degree", compiler.get("autolimits", "true") == "true"
     joints = file_joints(root, model)
+    warn_of_forces(root, joints)
     limit_positions(model, joints, degrees=degrees, automatic=automatic)
     limit_efforts(model, root, joints, automatic=automatic)
     if "gravity" in option:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,6 +14,8 @@ from trajopt.errors import shown
 from trajopt.robots.bases import base_joints
 from trajopt.robots.mjcf_classes import texts, with_classes
 from trajopt.robots.xml_elements import XmlElement
+
+_LOG = logging.getLogger(__name__)
 
 _SIZES = {"free": (7, 6), "ball": (4, 3), "slide": (1, 1), "hinge": (1, 1)}
 """Numbers of coordinates and of velocities of a joint of a type [-]."""
@@ -73,6 +76,26 @@ def file_joints(root: XmlElement, model: pin.Model) -> list[FileJoint]:
     if len(unnamed) > 1:
         raise unnamed[1].refusal("a name of this body", "none, as of another one: Pinocchio's reader loses its mass")
     return found
+
+
+def warn_of_forces(root: XmlElement, joints: list[FileJoint]) -> None:
+    """Warns of forces in MuJoCo that Pinocchio's reader leaves out of a robot: springs of joints, and closed loops."""
+    springs = [
+        joint.attributes.get("name", joint.kind)
+        for joint in joints
+        if any(float(word) for word in joint.attributes.get("stiffness", "0").split())
+    ]
+    closed = any(
+        each.tag in ("connect", "weld") and each.attributes.get("active") != "false"
+        for part in root.all("equality")
+        for each in part.children
+    )
+    for what, cure in (
+        (f"springs of joints {', '.join(springs)}" if springs else "", "torque= of the dynamics adds them"),
+        ("loops of <connect> or <weld>" if closed else "", "ContactModelLoop closes them"),
+    ):
+        if what:
+            _LOG.warning("%s: %s are left out; %s", root.path.name, what, cure)
 
 
 def limit_positions(model: pin.Model, joints: list[FileJoint], *, degrees: bool, automatic: bool) -> None:

@@ -6,6 +6,7 @@ Only kinematics and inertias are read. No computation needs the meshes, which ta
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ from trajopt.robots.mimic import has_mimic
 from trajopt.robots.mimic_files import MimicFile, mimic_file
 from trajopt.robots.parameters import PREFIX, RobotParameter, check_inertias, robot_parameters, with_numbers
 from trajopt.robots.payload import with_payload
-from trajopt.robots.placements import check_configuration
+from trajopt.robots.placements import Workspace, check_configuration, check_configurations
 from trajopt.robots.shapes import Shape
 from trajopt.types import Reals
 
@@ -133,7 +134,7 @@ class Robot(Immutable):
         """Names of the joints except the universe, parents before children."""
         return tuple(self.model.names)[1:]
 
-    @property
+    @functools.cached_property
     def frame_names(self) -> tuple[str, ...]:
         """Names of the frames, in the order of the model."""
         return tuple(frame.name for frame in self.model.frames)
@@ -274,7 +275,9 @@ class Robot(Immutable):
             UnknownNameError: The robot has no such frame.
             InvalidArgumentError: Several frames with different placements, besides joints, have this name.
         """
-        return frame_index(self.model, check_known(f"{self.name}: frame", name, self.frame_names))
+        if not isinstance(name, str) or name not in self._frames:
+            self._frames[name] = frame_index(self.model, check_known(f"{self.name}: frame", name, self.frame_names))
+        return self._frames[name]
 
     def placement(self, q: npt.ArrayLike, frame: str) -> Reals:
         """Placement T_world_frame of a frame as a homogeneous matrix [-, m].
@@ -290,7 +293,7 @@ class Robot(Immutable):
             UnknownNameError: The robot has no such frame.
             InvalidArgumentError: `q` has a wrong size, is not finite, or has a rotation that is not normalised.
         """
-        rows, data, index = self._rows(q), self.model.createData(), self.frame_id(frame)
+        rows, data, index = check_configurations(self.model, q), self._workspace.data, self.frame_id(frame)
         placements = np.empty((len(rows), 4, 4))
         for i, row in enumerate(rows):
             pin.forwardKinematics(self.model, data, row)
@@ -311,7 +314,7 @@ class Robot(Immutable):
             UnknownNameError: The robot has no such frame.
             InvalidArgumentError: As in `placement`.
         """
-        rows, data, index = self._rows(q), self.model.createData(), self.frame_id(frame)
+        rows, data, index = check_configurations(self.model, q), self._workspace.data, self.frame_id(frame)
         matrices = [pin.computeFrameJacobian(self.model, data, row, index, pin.LOCAL_WORLD_ALIGNED) for row in rows]
         jacobians = np.array(matrices).reshape(-1, 6, self.nv)
         return jacobians if np.ndim(q) == 2 else jacobians[0]
@@ -325,17 +328,12 @@ class Robot(Immutable):
         Raises:
             InvalidArgumentError: As in `placement`.
         """
-        rows, data = self._rows(q), self.model.createData()
+        rows, data = check_configurations(self.model, q), self._workspace.data
         points = np.array([pin.centerOfMass(self.model, data, row) for row in rows]).reshape(-1, 3)
         return points if np.ndim(q) == 2 else points[0]
 
-    def _rows(self, q: npt.ArrayLike) -> Reals:
-        """Returns checked configurations, shape (n, nq)."""
-        rows_of_q = np.asarray(q, dtype=object)
-        if rows_of_q.ndim != 2:
-            return check_configuration(self.model, "q", q)[None]
-        rows = [check_configuration(self.model, f"q[{i}]", row) for i, row in enumerate(rows_of_q)]
-        return np.array(rows).reshape(-1, self.nq)
+    _workspace = functools.cached_property(lambda self: Workspace(self.model))
+    _frames = functools.cached_property(lambda _: dict[str, int]())
 
     def lock_joints(self, names: str | Iterable[str], configuration: str | npt.ArrayLike | None = None) -> Robot:
         """Returns a robot with some joints locked; their coordinates are removed from the reference configurations.
@@ -356,7 +354,8 @@ class Robot(Immutable):
                 "lock_joints: expected a robot without parameters, as locked links become one body; lock joints first, "
                 "then call with_parameters"
             )
-        locked = [self.joint_id(name) for name in ([names] if isinstance(names, str) else check_texts("names", names))]
+        given = [names] if isinstance(names, str) else check_texts("names", names, values="configuration=")
+        locked = [self.joint_id(name) for name in given]
         q = pin.neutral(self.model) if configuration is None else configuration
         q = self.configuration(q) if isinstance(q, str) else check_configuration(self.model, "configuration", q)
         model = without_joints(self.model, locked, q)

@@ -35,7 +35,8 @@ class StateMultibody(StateOfPartsAbstract):
     Args:
         robot: The robot.
         lower: Lower bounds of x ⊖ zero(), shape (2 nv,); by default the robot's limits of positions and velocities.
-            Continuous joints, planar joints and free flyers have no position limits.
+            Continuous joints, planar joints and free flyers have no position limits. A file's limits of zero width,
+            such as 0 and 0, are no limits.
         upper: Upper bounds of x ⊖ zero(), likewise.
 
     Raises:
@@ -214,7 +215,8 @@ def _limits(model: pin.Model, joints: tuple[JointSpace, ...]) -> tuple[Reals, Re
     # Pinocchio 4.1 fills lowerVelocityLimit with the positive limit, so it cannot be used.
     fastest = np.array(model.velocityLimit)
     lower, upper = np.concatenate([lower, -fastest]), np.concatenate([upper, fastest])
-    return np.where(lower < -NO_LIMIT, -np.inf, lower), np.where(upper > NO_LIMIT, np.inf, upper)
+    room = lower < upper
+    return np.where(room & (lower >= -NO_LIMIT), lower, -np.inf), np.where(room & (upper <= NO_LIMIT), upper, np.inf)
 
 
 def _name(kind: str, label: str, part: str) -> str:

@@ -183,7 +183,7 @@ class MuJoCoPlant(Immutable, PlantAbstract):
         if bad:
             self._last = None
             raise ModelEvaluationError(
-                f"plant: MuJoCo's state diverged ({bad[0]}); use a smaller dt_plant, or softer contacts"
+                f"plant: MuJoCo's state diverged ({bad[0]}); use a shorter step, weaker feedback, or softer contacts"
             )
         self._last = self._map.from_peer(data.qpos, data.qvel)
         return self._last.copy()
