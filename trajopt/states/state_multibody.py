@@ -35,8 +35,8 @@ class StateMultibody(StateOfPartsAbstract):
     Args:
         robot: The robot.
         lower: Lower bounds of x ⊖ zero(), shape (2 nv,); by default the robot's limits of positions and velocities.
-            Continuous joints, planar joints and free flyers have no position limits. A file's limits of zero width,
-            such as 0 and 0, are no limits.
+            Continuous joints, planar joints and free flyers have no position limits. Limits of 0 and 0, as files
+            have that set none, are no limits.
         upper: Upper bounds of x ⊖ zero(), likewise.
 
     Raises:
@@ -215,8 +215,9 @@ def _limits(model: pin.Model, joints: tuple[JointSpace, ...]) -> tuple[Reals, Re
     # Pinocchio 4.1 fills lowerVelocityLimit with the positive limit, so it cannot be used.
     fastest = np.array(model.velocityLimit)
     lower, upper = np.concatenate([lower, -fastest]), np.concatenate([upper, fastest])
-    room = lower < upper
-    return np.where(room & (lower >= -NO_LIMIT), lower, -np.inf), np.where(room & (upper <= NO_LIMIT), upper, np.inf)
+    unset = (lower == 0.0) & (upper == 0.0)
+    lower = np.where(unset | (lower < -NO_LIMIT), -np.inf, lower)
+    return lower, np.where(unset | (upper > NO_LIMIT), np.inf, upper)
 
 
 def _name(kind: str, label: str, part: str) -> str:
