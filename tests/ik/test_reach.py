@@ -77,3 +77,17 @@ def test_limits_of_zero_in_a_file_hold_no_joint() -> None:
     held = trajopt.StateMultibody(robot, lower=np.zeros(4), upper=np.zeros(4))  # bounds of the user hold it
     goal = trajopt.ResidualModelFrameTranslation(held, "link2", point)
     assert not ik.solve(robot, ConstraintStack(held).add("goal", goal, equals=0.0)).solved
+
+
+@pytest.mark.parametrize("speed", [0.1, 2.0])
+def test_an_arm_that_rests_stretched_needs_another_start(speed: float) -> None:
+    """A speed limit is reached on the way, but the arm ends at rest, stretched, and reaches the target otherwise."""
+    robot, task = tool_at((0.4, 0.2, 0.4), turned=True)
+    targets = np.tile(np.eye(4), (501, 1, 1))
+    targets[:, :3, 3] = [0.4, 0.2, 0.4]
+    targets[:, 0, 3] += np.minimum(speed * 0.01 * np.arange(501), 0.3)  # [m]
+    assert ik.solve(robot, task, {"goal.reference": targets[-1]}).solved
+    track = ik.track(robot, task, targets, 0.01)
+    assert track.distance[-1] > 0.01
+    assert np.abs(track.vs[-1]).max() < 1e-3
+    assert track.status is ik.IKPathStatus.OTHER_START

@@ -91,10 +91,9 @@ def _status(departures: tuple[Departure, ...], *, collisions: bool) -> IKPathSta
 def _confirmed(departure: Departure, targets: Reals, reached: Callable[[Reals], Truth]) -> Departure:
     """A departure that rests as near as it gets, which is out of reach only if no configuration reaches its targets."""
     knots = np.linspace(departure.first, departure.last, TARGETS).round().astype(int)
-    if not reached(targets[np.unique([*knots, departure.worst])]).all():
-        return departure
-    motion_only = bool(departure.limits) and not any(name.startswith("q:") for name in departure.limits)
-    return dataclasses.replace(departure, reachable=True, elsewhere=not motion_only)
+    if reached(targets[np.unique([*knots, departure.worst])]).all():
+        return dataclasses.replace(departure, reachable=True)
+    return dataclasses.replace(departure, elsewhere=False)
 
 
 def _evaluated(following: Following, p: Reals, qs: Reals) -> tuple[Reals, Reals, dict[str, TaskResidual]]:
@@ -168,6 +167,8 @@ def _departures(
             if j in following.moving and pressed[kind][knots, j].any()
         ]
         worst = int(first + np.argmax(distance[knots]))
-        reachable = not nearest.any()
-        departures.append(Departure(int(first), int(end - 1), worst, float(distance[worst]), reachable, tuple(labels)))
+        rests, too_slow = end == len(violation) and nearest[-1], bool(labels) and all(each[0] != "q" for each in labels)
+        elsewhere = bool(nearest.any() and (rests or not too_slow))
+        far, reachable = float(distance[worst]), not nearest.any()
+        departures.append(Departure(int(first), int(end - 1), worst, far, reachable, tuple(labels), elsewhere))
     return tuple(departures)

@@ -92,8 +92,7 @@ class ShootingProblem(Immutable):
         self._kinds = kinds_of(self._running, self._terminal)
         self._nu = max((kind.model.nu for kind in self._kinds[:-1]), default=0)
         self._table = ParameterTable(self._kinds, self.T)
-        self._evaluators = WeakKeyDictionary[Thread, Evaluator]()
-        self._unknowns: dict[str, Unknown] = {}
+        self._evaluators, self._unknowns = WeakKeyDictionary[Thread, Evaluator](), dict[str, Unknown]()
         self._freed: FreedProblem | None = None
         if like is not None:
             self._table.take(check_instance("like", like, ShootingProblem).table)
@@ -320,8 +319,7 @@ class ShootingProblem(Immutable):
 
     def _own_evaluator(self) -> Evaluator:
         """Evaluator of this problem's own methods in the present thread; each solver has another one."""
-        thread = current_thread()
-        return self._evaluators.get(thread) or self._evaluators.setdefault(thread, Evaluator(self))
+        return self._evaluators.get(own := current_thread()) or self._evaluators.setdefault(own, Evaluator(self))
 
     def _expanded(self, xs: Any, us: Any) -> Evaluator:
         e, (states, controls) = self._own_evaluator(), self.check_guess(xs, us)

@@ -99,7 +99,7 @@ class LinearRows:
 
     @property
     def may_exclude(self) -> Flags:
-        """Knots (T + 1,) that violate a usable row and whose usable rows depend on each other, as in a contradiction."""
+        """Knots (T + 1,) that violate a usable row, and whose usable rows depend on each other."""
         knots = np.flatnonzero(self.violated)
         used = self.usable[knots]
         ranks = np.linalg.matrix_rank(np.where(used[:, :, None], self.G[knots], 0.0), tol=1e3 * ROUNDING)
