@@ -45,3 +45,12 @@ def test_a_pickled_expression_evaluates_to_the_same_bits(expression: Expression,
 def test_inputs_are_as_many_as_the_function_has(expression: Expression) -> None:
     with pytest.raises(ValueError, match="zip"):
         expression.evaluate([np.zeros((3, 2))])
+
+
+def test_other_versions_of_casadi_share_neither_code_nor_stored_forms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They number operations otherwise, and can't read what newer ones have written."""
+    x = ca.SX.sym("x")
+    own = [Expression(ca.Function("f", [x], [ca.sin(x)])) for _ in range(2)]
+    assert own[0].digest == own[1].digest
+    monkeypatch.setattr(ca.CasadiMeta, "version", lambda: "3.0.0")
+    assert Expression(ca.Function("f", [x], [ca.sin(x)])).digest != own[0].digest

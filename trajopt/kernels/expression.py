@@ -110,13 +110,14 @@ class Expression:
 
     @functools.cached_property
     def digest(self) -> str:
-        """Hash of the function's instructions as CasADi has them; functions with the same ones share machine code.
+        """Hash of the function's instructions and of CasADi's version; functions with the same ones share machine code.
 
         Raises:
             UnsupportedOperationError: The function contains an operation that cannot be compiled.
         """
         table, both = self._table, (*self.inputs, *self.outputs)
-        digest = hashlib.sha256(repr([pattern.shape for pattern in both]).encode())
+        versions = ca.CasadiMeta.version(), ca.CasadiMeta.git_revision()  # which number operations and write functions
+        digest = hashlib.sha256(repr((versions, [pattern.shape for pattern in both])).encode())
         for array in (table.records, np.array(table.constants), *both):
             digest.update(array.tobytes())
         return digest.hexdigest()
