@@ -142,6 +142,4 @@ def _to_relax(solution: Solution, constraints: Sequence[ConstraintRows], *, prov
         return f"to first order no change of the controls reduces the violation: {relaxed}"
     if relaxed:
         return f"the attempts end at different violations, so the least one is unknown: {relaxed}"
-    cause = f"{gap}: no motion was found that satisfies all constraints" if gap else _NEITHER
-    worst, *_ = [repr(constraint_of(rows.name)) for rows in by_violation(constraints)] or ["one"]
-    return f"{cause}; relax {worst}"
+    return f"{gap}: no motion was found that satisfies all constraints" if gap else _NEITHER
