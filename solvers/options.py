@@ -222,8 +222,8 @@ class SQPOptions(SolverOptions):
         penalty_increase: Factor by which penalty weights grow after a sufficiently good step [-].
         max_penalty: Largest penalty weight of rows, relative to the same [-].
         step_lengths: Step lengths of the line search, decreasing [-].
-        restart: Number of iterations within which the largest error must halve, or the cost of a motion that keeps all
-            rows fall by a tenth. Otherwise the solver tries another method, or another guess [-].
+        restart: Number of iterations within which the largest error must halve, or in the first attempt the cost of a
+            motion that keeps all rows fall by a tenth. Otherwise the solver tries another method, or another guess [-].
         hessian: "auto", the Hessian of the Lagrangian where it is convex, blended with Gauss-Newton where it is not,
             if all models have it; "exact", the same, but it raises for models without it; or "gauss-newton".
     """

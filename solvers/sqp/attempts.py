@@ -144,9 +144,10 @@ class Attempts:
     def stalls(self, iteration: int, error: float, infeasibility: float, cost: float, patience: int) -> bool:
         """Whether neither error, infeasibility nor cost fell for `patience` iterations, all that HASTY ones have.
 
-        The cost counts once all rows are kept: gradients of a swing-up with wide limits are large until its end.
+        The cost counts in the first attempt, once all rows are kept: gradients of a swing-up with wide limits are large
+        until its end.
         """
-        cost = cost if infeasibility <= self.feasibility else math.inf
+        cost = cost if infeasibility <= self.feasibility and self.number == 1 else math.inf
         fell = error < LESS * self.mark[1] or self.feasibility < infeasibility < FEWER * self.mark[2]
         if (fell or self.mark[3] - cost > MUCH * abs(cost)) and self.kind not in HASTY:
             _, *least = self.mark

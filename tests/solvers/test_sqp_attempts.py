@@ -297,10 +297,12 @@ def test_a_cost_that_falls_counts_as_progress_once_all_rows_are_kept() -> None:
     attempts = Attempts([], feasibility=1e-6)
     costs = [9.0, 8.5, 8.2, 8.0, 7.9, 7.8, 7.7]  # 8.0 is less than 9 by more than a tenth
     assert [attempts.stalls(i, 1.0, 0.0, c, 3) for i, c in enumerate(costs)] == [False] * 6 + [True]
-    attempts.begin(0, "anew")
-    assert [attempts.stalls(i, 1.0, 0.1, c, 3) for i, c in enumerate(costs)] == [False] * 3 + [True] * 4
-    attempts.begin(0, "rest")
+    attempts = Attempts([], feasibility=1e-6)
     assert [attempts.stalls(i, 1.0, 0.0, c - 10.0, 3) for i, c in enumerate(costs)] == [False] * 7  # from -1 to -2.3
+    attempts = Attempts([], feasibility=1e-6)
+    assert [attempts.stalls(i, 1.0, 0.1, c, 3) for i, c in enumerate(costs)] == [False] * 3 + [True] * 4
+    attempts.begin(0, "anew")
+    assert [attempts.stalls(i, 1.0, 0.0, c, 3) for i, c in enumerate(costs)] == [False] * 3 + [True] * 4
 
 
 @pytest.mark.slow
