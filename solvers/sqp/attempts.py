@@ -65,6 +65,16 @@ class Left:
         run.lam, run.y, run.start_y = self.multipliers
 
 
+@dataclass(frozen=True)
+class Mark:
+    """Iteration at which the largest error, the infeasibility or the cost of a motion fell last; their least values."""
+
+    iteration: int = 0
+    error: float = math.inf
+    infeasibility: float = math.inf
+    cost: float = math.inf
+
+
 @dataclass
 class Attempts:
     """Attempts of a solve that are still to be made, and the results of those that have ended.
@@ -80,8 +90,7 @@ class Attempts:
         best: Best result of the attempts that have ended.
         paused: Result of an interrupted attempt, and its method.
         dead_ends: Results of attempts that have ended at stationary points of the violation.
-        mark: Iteration at which the largest error, the infeasibility or the cost of a motion fell last, and their least
-            values then.
+        mark: The last progress.
         kind: Kind of the present attempt; empty for the first one.
         number: Its number, from 1 [-].
         least: Least Σ w v² that a rollout was left with.
@@ -93,7 +102,7 @@ class Attempts:
     best: Left | None = None
     paused: tuple[Left, MethodAbstract] | None = None
     dead_ends: list[Left] = field(default_factory=list)
-    mark: tuple[int, float, float, float] = (0, math.inf, math.inf, math.inf)
+    mark: Mark = Mark()
     kind: str = ""
     number: int = 1
     least: float = math.inf
@@ -135,7 +144,7 @@ class Attempts:
 
     def begin(self, iteration: int, kind: str) -> None:
         """Counts an attempt of a kind that begins after this iteration."""
-        self.mark, self.number, self.kind = (iteration, math.inf, math.inf, math.inf), self.number + 1, kind
+        self.mark, self.number, self.kind = Mark(iteration), self.number + 1, kind
 
     def put_first(self, attempt: str) -> None:
         """Moves an attempt before the others that are still to be made."""
@@ -148,11 +157,12 @@ class Attempts:
         until its end.
         """
         cost = cost if infeasibility <= self.feasibility and self.number == 1 else math.inf
-        fell = error < LESS * self.mark[1] or self.feasibility < infeasibility < FEWER * self.mark[2]
-        if (fell or self.mark[3] - cost > MUCH * abs(cost)) and self.kind not in HASTY:
-            _, *least = self.mark
-            self.mark = iteration, min(error, least[0]), min(infeasibility, least[1]), min(cost, least[2])
-        return iteration - self.mark[0] >= patience
+        last = self.mark
+        fell = error < LESS * last.error or self.feasibility < infeasibility < FEWER * last.infeasibility
+        if (fell or last.cost - cost > MUCH * abs(cost)) and self.kind not in HASTY:
+            least = min(error, last.error), min(infeasibility, last.infeasibility), min(cost, last.cost)
+            self.mark = Mark(iteration, *least)
+        return iteration - self.mark.iteration >= patience
 
     def random_controls(self, us: Reals, sizes: Reals, rows: RowBounds) -> Reals:
         """Returns us (T, nu) plus a few random waves.

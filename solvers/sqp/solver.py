@@ -189,7 +189,7 @@ class SolverSQP(SolverAbstract[SQPProgress]):
     def _is_late(self, run: SQPProgress) -> bool:
         """Whether half of all iterations brought no solution, while the paused attempt keeps all rows."""
         assert run.attempts.paused is not None
-        long = run.iterations - run.attempts.mark[0] > self.options.max_iterations // 2
+        long = run.iterations - run.attempts.mark.iteration > self.options.max_iterations // 2
         return long and run.attempts.paused[0].infeasibility <= self.options.feasibility
 
     def _stalls(self, run: SQPProgress, work: Workspace) -> bool:

@@ -50,6 +50,13 @@ def robot_of(solution: Solution) -> Any:
     return robot.model
 
 
+def weight_of(model: Any) -> float:
+    """Weight of the bodies of a Pinocchio model that move [N]; 0 without gravity."""
+    import pinocchio as pin
+
+    return float(pin.computeTotalMass(model) * np.linalg.norm(model.gravity.linear))
+
+
 def problem_of(solution: Solution) -> ShootingProblem:
     """Returns the problem of a solution.
 

@@ -9,7 +9,6 @@ import casadi as ca
 import numpy as np
 
 from trajopt.actions.base import ActionModelAbstract
-from trajopt.actions.differential.contact_fwd_dynamics import DifferentialActionModelContactFwdDynamics
 from trajopt.actions.terminal import ActionModelTerminal
 from trajopt.costs.cost_stack import CostStack
 from trajopt.kernels import compile_together
@@ -87,10 +86,9 @@ class OneKnot:
     @functools.cached_property
     def _mobility(self) -> ca.Function | None:
         d = self.model.model_parts.differential
-        if not isinstance(d, DifferentialActionModelContactFwdDynamics):
-            return None
-        instant = d.instant()
-        return ca.Function("mobility", [instant.x, self.layout.symbols], [d.node(instant).mobility])
+        instant = None if d is None else d.instant()
+        node = None if d is None or instant is None else d.implicit_node(instant)
+        return None if node is None else ca.Function("mobility", [instant.x, self.layout.symbols], [node.mobility])
 
     def values(self, x: Reals, u: Reals) -> KnotValues:
         """Returns all values at a state (nx,) and a control (nu,)."""

@@ -106,7 +106,7 @@ class DifferentialActionModelAbstract(Model):
         return self.state.ndx // 2 if self.second_order else self.state.ndx
 
     def implicit_node(self, instant: Instant) -> ImplicitNode | None:
-        """Contact equations that provide the second derivatives of an Euler step, or None."""
+        """Contact equations that provide the mobility and the second derivatives of an Euler step, or None."""
         return None
 
     def implicit(self, instant: Instant) -> Implicit | None:
