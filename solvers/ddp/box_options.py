@@ -23,24 +23,18 @@ class BoxOptions(DDPOptions):
             step is accepted, and omits those steps; line searches then fail while controls approach a limit. It also
             ignores limits while there are gaps; no step then closes gaps that only controls beyond the limits close.
         clip_guess: Whether controls of the guess are clipped to their limits; Crocoddyl uses them unchanged.
-        hessian: Must be "gauss-newton".
     """
 
     box_iterations: int = 100
     box_acceptance: float = 0.1
     box_exact: bool = True
     clip_guess: bool = True
-    hessian: str = "gauss-newton"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_count("box_iterations", self.box_iterations, least=1, most=10_000)
         self._check("box_acceptance", above=0.0, inclusive=True)
         self._check_flags("box_exact", "clip_guess")
-        if self.hessian != "gauss-newton":
-            raise InvalidArgumentError(
-                f"hessian: expected 'gauss-newton' for a box solver, got {self.hessian!r}; use SolverSQP for others"
-            )
 
     @classmethod
     def crocoddyl(cls, *, max_iterations: int = 100, initial_regularization: float = 1e-9) -> Self:
@@ -58,4 +52,3 @@ class BoxDDPOptions(BoxOptions):
 class BoxFDDPOptions(FDDPOptions, BoxOptions):
     """Options of SolverBoxFDDP."""
 
-    hessian: str = "gauss-newton"

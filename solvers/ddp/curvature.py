@@ -64,7 +64,7 @@ class ExactDirection:
         lq = LinearQuadratic.of(evaluator)
         own = replace(lq, H=np.zeros_like(lq.H), terminal_H=np.zeros_like(lq.terminal_H))
         self._blended = BlendedHessian(evaluator, self._hessian, own, 0)
-        self.riccati = Riccati(own)
+        self.riccati = Riccati(own, box=gauss_newton.box)
         self.begin()
 
     def begin(self) -> None:

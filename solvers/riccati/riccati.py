@@ -144,6 +144,7 @@ class Riccati:
     Attributes:
         lq: The program.
         rows: Rows that add CᵀDC to H and Cᵀh to g; None without any.
+        box: Limits of du; None without any.
         K: Gains (T, m, n): du = -k - K dx.
         k: Feed-forward of the controls (T, m).
         Ky: Gains of the multipliers (T, nc, n): y = -ky - Ky dx.
@@ -164,7 +165,7 @@ class Riccati:
         box: ControlBox | None = None,
     ) -> None:
         T, n, m, nc = lq.T, lq.n, lq.m, lq.nc
-        self.lq, self.rows = lq, rows
+        self.lq, self.rows, self.box = lq, rows, box
         self._sizes = replace(sizes_of(lq, rows), boxed=box is not None)
         self.K, self.k = np.zeros((T, m, n)) if K is None else K, np.zeros((T, m)) if k is None else k
         check_rows("K", self.K, (T, m, n))
@@ -174,7 +175,6 @@ class Riccati:
         self.Vxx = padded((T + 1, n, self._sizes.row_V))[:, :, :n]
         self.step = LinearStep.zeros(T, n, m, nc)
         self._decrease, self._curvature, self._with_gaps = ctypes.c_double(), ctypes.c_double(), 0
-        self._box = box
         self._table = self._bind()
         self._address = ctypes.addressof(self._table)
         self._factor, self._factor_after = recursion.factor(self._sizes)
@@ -206,8 +206,8 @@ class Riccati:
             given |= {name: getattr(lq.second_order, name) for name in ("dt", "J0", "J1dt")}
         if self.rows is not None:
             given |= self.rows.arrays()
-        if self._box is not None:
-            given |= {"du_lower": self._box.lower, "du_upper": self._box.upper, "box_options": self._box.options}
+        if self.box is not None:
+            given |= {"du_lower": self.box.lower, "du_upper": self.box.upper, "box_options": self.box.options}
         self._held = (U, inverse, given)
         sums = {"decrease": self._decrease, "curvature": self._curvature}
         addresses = {name: ctypes.addressof(value) for name, value in sums.items()}
@@ -310,7 +310,7 @@ class Riccati:
     def outcome(self, code: int) -> RiccatiOutcome:
         """Returns the outcome of the last backward pass, from the code that its machine code returned."""
         decrease = self._decrease.value
-        curvature = decrease if self._box is None else self._curvature.value
+        curvature = decrease if self.box is None else self._curvature.value
         if code:
             return RiccatiOutcome(_FAILURES[code % 4], code // 4 - 1, decrease, curvature)
         return RiccatiOutcome(None, None, decrease, curvature)
