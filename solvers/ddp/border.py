@@ -10,7 +10,7 @@ from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solvers.ddp.searches import LineStep
 from trajopt.solvers.riccati.bounded_minimum import bounded_minimum
-from trajopt.solvers.riccati.riccati import Riccati, RiccatiFailure, RiccatiOutcome
+from trajopt.solvers.riccati.riccati import LinearStep, Riccati, RiccatiFailure, RiccatiOutcome
 from trajopt.types import Reals
 
 FIRST_RADIUS = 0.2  # largest change of an unknown in the first step, of its size [-]
@@ -76,9 +76,9 @@ class Border:
         slope, curvature = float(-g @ step), float(step @ H @ step)
         return replace(outcome, decrease=outcome.decrease + slope, curvature=outcome.curvature + curvature)
 
-    def forward(self, riccati: Riccati) -> None:
+    def forward(self, riccati: Riccati) -> LinearStep:
         """Forward pass from dθ."""
-        riccati.forward_from(np.concatenate([np.zeros(self._first), self.chosen[0]]))
+        return riccati.forward_from(np.concatenate([np.zeros(self._first), self.chosen[0]]))
 
     def judge(self, step: LineStep) -> None:
         """Changes the radius after a search."""

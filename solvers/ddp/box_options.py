@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from trajopt.checks import check_count
-from trajopt.errors import InvalidArgumentError
 from trajopt.solvers.options import DDPOptions, FDDPOptions
 
 
@@ -19,9 +18,10 @@ class BoxOptions(DDPOptions):
         box_acceptance: A step of this method is accepted when the decrease exceeds this fraction of the linear
             prediction [-].
         box_exact: Whether the method iterates to the solution, and the value function includes the steps of clamped
-            controls up to their limits, with gaps too. Crocoddyl starts from the last pass's k, stops if no shortened
-            step is accepted, and omits those steps; line searches then fail while controls approach a limit. It also
-            ignores limits while there are gaps; no step then closes gaps that only controls beyond the limits close.
+            controls up to their limits, with gaps too, and controls at a limit that gains lead beyond are held there.
+            Crocoddyl starts from the last pass's k, stops if no shortened step is accepted, omits those steps, and
+            holds no controls; line searches then fail while controls approach a limit. It also ignores limits while
+            there are gaps; no step then closes gaps that only controls beyond the limits close.
         clip_guess: Whether controls of the guess are clipped to their limits; Crocoddyl uses them unchanged.
     """
 
@@ -51,4 +51,3 @@ class BoxDDPOptions(BoxOptions):
 @dataclass(frozen=True, kw_only=True)
 class BoxFDDPOptions(FDDPOptions, BoxOptions):
     """Options of SolverBoxFDDP."""
-

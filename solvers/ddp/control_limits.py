@@ -45,6 +45,13 @@ class ControlLimits:
         np.subtract(self.lower, self._e.us, out=self.box.lower)
         np.subtract(self.upper, self._e.us, out=self.box.upper)
 
+    def hold(self, du: Reals) -> bool:
+        """Holds, in `box`, controls at a limit that a step du (T, nu) leads beyond; whether there are any."""
+        box = self.box
+        beyond = ((du < 0.0) & (box.lower == 0.0)) | ((du > 0.0) & (box.upper == 0.0))
+        box.lower[beyond] = box.upper[beyond] = 0.0
+        return bool(beyond.any())
+
     def clip(self, us: Reals) -> Reals:
         """Returns the controls us (T, nu) clipped to the limits."""
         return np.clip(us, self.lower, self.upper)

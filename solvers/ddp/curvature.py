@@ -1,4 +1,4 @@
-"""Second-order directions of DDP and FDDP: the exact Hessian of the Lagrangian, as far as it is convex."""
+"""Second-order directions of the DDP family: the exact Hessian of the Lagrangian, as far as it is convex."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
-from trajopt.solvers.ddp.border import Border
+from trajopt.solvers.ddp.backward_pass import BackwardPass
 from trajopt.solvers.ddp.searches import EXCESS, LineStep
 from trajopt.solvers.options import DDPOptions
 from trajopt.solvers.riccati.blended_hessian import BlendedHessian
@@ -49,22 +49,22 @@ class ExactDirection:
 
     Args:
         evaluator: Evaluator with the trajectory; its models have Hessians of the Lagrangian.
-        gauss_newton: The recursion of Gauss-Newton's direction.
-        border: The unknowns; None without any.
+        gauss_newton: The pass of Gauss-Newton's direction.
 
     Attributes:
         riccati: The recursion on it.
     """
 
-    def __init__(self, evaluator: Evaluator, gauss_newton: Riccati, border: Border | None) -> None:
-        step, self._border = gauss_newton.step, border
+    def __init__(self, evaluator: Evaluator, gauss_newton: BackwardPass) -> None:
+        step = gauss_newton.riccati.step
         self._gauss_newton, self._hessian = gauss_newton, LagrangianHessian(evaluator, lam=step.lam, dx=step.dx)
         self._hessian.prepare()
-        _ = gauss_newton.native  # compiles its forward pass
+        _ = gauss_newton.riccati.native  # compiles its forward pass
         lq = LinearQuadratic.of(evaluator)
         own = replace(lq, H=np.zeros_like(lq.H), terminal_H=np.zeros_like(lq.terminal_H))
         self._blended = BlendedHessian(evaluator, self._hessian, own, 0)
-        self.riccati = Riccati(own, box=gauss_newton.box)
+        self._pass = gauss_newton.of(own)
+        self.riccati = self._pass.riccati
         self.begin()
 
     def begin(self) -> None:
@@ -82,13 +82,12 @@ class ExactDirection:
             ridge: ρ of this pass [cost].
             options: Options of the solve.
         """
-        if self._border is None:
-            self._gauss_newton.forward()
-        else:
-            self._border.forward(self._gauss_newton)
+        self._gauss_newton.forward()
         self._hessian(ahead=True)
         for number in range(self._first, min(self._first + TRIES, len(BLENDS))):
-            outcome = self._pass(BLENDS[number], ridge, options)
+            self._blended.blend(BLENDS[number], 1.0, 0.0)
+            on_value, fill = options.regularize_value, self._blended.ready
+            outcome = self._pass(ridge, feasible=True, regularize_value=on_value, fill=fill)
             if outcome.failure is None:
                 self._first = max(0, number - 1)
                 return BLENDS[number], outcome
@@ -97,22 +96,14 @@ class ExactDirection:
         self._first = len(BLENDS) - 1
         return 0.0, None
 
-    def _pass(self, part: float, ridge: float, options: DDPOptions) -> RiccatiOutcome:
-        self._blended.blend(part, 1.0, 0.0)
-        outcome = self.riccati.factor(
-            ridge, feasible=True, regularize_value=options.regularize_value, fill=self._blended.ready
-        )
-        return outcome if self._border is None else self._border.choose(self.riccati, outcome)
-
 
 class Curvature:
     """Decides for each direction whether it uses the exact Hessian or Gauss-Newton's.
 
     Args:
         evaluator: Evaluator with the trajectory.
-        gauss_newton: The recursion of Gauss-Newton's direction.
+        gauss_newton: The pass of Gauss-Newton's direction.
         options: `hessian` of them is followed.
-        border: The unknowns; None without any.
 
     Attributes:
         blend: θ of the last direction [-].
@@ -120,11 +111,9 @@ class Curvature:
         available: Whether the options allow exact directions, and the models have them.
     """
 
-    def __init__(
-        self, evaluator: Evaluator, gauss_newton: Riccati, options: DDPOptions, border: Border | None = None
-    ) -> None:
+    def __init__(self, evaluator: Evaluator, gauss_newton: BackwardPass, options: DDPOptions) -> None:
         self._evaluator, self._gauss_newton, self._options = evaluator, gauss_newton, options
-        self._border = border
+        self._border = gauss_newton.border
         asked = options.hessian == "exact"
         self.available = options.hessian != "gauss-newton" and LagrangianHessian.available(evaluator, asked=asked)
         self._exact: ExactDirection | None = None
@@ -167,7 +156,7 @@ class Curvature:
 
     def _made(self) -> ExactDirection:
         if self._exact is None:
-            self._exact = ExactDirection(self._evaluator, self._gauss_newton, self._border)
+            self._exact = ExactDirection(self._evaluator, self._gauss_newton)
         return self._exact
 
     def direction(self, outcome: RiccatiOutcome, unit: float) -> tuple[RiccatiOutcome, float]:

@@ -15,6 +15,7 @@ from trajopt.solution import IterationRecord, SolverStatus
 from trajopt.solvers.base import SolverAbstract
 from trajopt.solvers.ddp import scales
 from trajopt.solvers.ddp.acceptance import Acceptance, Promise
+from trajopt.solvers.ddp.backward_pass import BackwardPass
 from trajopt.solvers.ddp.border import Border
 from trajopt.solvers.ddp.curvature import Curvature, shortened
 from trajopt.solvers.ddp.progress import Rolled, RolloutProgress
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
-    """A solver by backward Riccati recursions and forward rollouts, with Gauss-Newton Hessians (iLQR).
+    """A solver by backward Riccati recursions and forward rollouts.
 
     It keeps its arrays between solves. Arguments are those of SolverAbstract.
 
@@ -132,7 +133,8 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
             self._border = Border(e, problem, self.problem.state.nx) if self.problem.unknowns else None
             if self._border:
                 self._search.start_from(self._border.start)
-            self._curvature = Curvature(e, self._riccati, options, self._border)
+            self._pass = BackwardPass(self._riccati, self._border, self._limits)
+            self._curvature = Curvature(e, self._pass, options)
             self._curvature.prepare()
         self._evaluator.xs[:], self._evaluator.us[:] = run.trajectory
         if self._border:
@@ -224,8 +226,6 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     def _backward(self, run: RolloutProgress) -> RiccatiOutcome | None:
         """Derivatives, and gains, with more regularisation until they exist; None if there is no direction."""
         options, fresh, lowered = self.options, not run.expanded, False
-        if self._limits:
-            self._limits.centre()
         x0 = run.x0 if self._border is None else self._border.start(0.0)
         expansion = self._evaluator.expansion(x0) if fresh else None
         if expansion is not None and run.iterations == 1 and options.relative_regularization:
@@ -233,7 +233,7 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
             self._expanded(run)
             run.curvature, expansion = scales.curvature(self._evaluator), None
         while True:
-            outcome = self._riccati.factor(
+            outcome = self._pass(
                 run.regularization * run.curvature,
                 feasible=run.feasible,
                 regularize_value=options.regularize_value,
@@ -242,8 +242,6 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
             if expansion is not None:
                 self._expanded(run)
                 expansion = None
-            if self._border is not None:
-                outcome = self._border.choose(self._riccati, outcome)
             if outcome.failure is None:
                 if run.loose_tolerance < 0 and run.feasible:
                     self._measure(run, outcome.promised)

@@ -86,8 +86,10 @@ class OneKnot:
     @functools.cached_property
     def _mobility(self) -> ca.Function | None:
         d = self.model.model_parts.differential
-        instant = None if d is None else d.instant()
-        node = None if d is None or instant is None else d.implicit_node(instant)
+        if d is None:
+            return None
+        instant = d.instant()
+        node = d.implicit_node(instant)
         return None if node is None else ca.Function("mobility", [instant.x, self.layout.symbols], [node.mobility])
 
     def values(self, x: Reals, u: Reals) -> KnotValues:
