@@ -21,8 +21,8 @@ class BackwardPass:
     """Computes gains and feed-forward of a direction.
 
     The program of a knot keeps the limits of its controls for k, but not for K dx. A rollout clips a control at a limit
-    that K dx leads beyond, whatever its length, and so loses what the control was to correct: the cost may rise. Such
-    controls are held, and the pass is repeated, so that others make up for them.
+    that K dx leads beyond, whatever its length, and loses what the control was to correct: searches fail. So, from the
+    first short step of a solve on, such controls are held, and the pass is repeated, so that others make up for them.
 
     Args:
         riccati: The recursion, within the box of `limits`.
@@ -58,7 +58,7 @@ class BackwardPass:
             return once(after)
         self._limits.centre()
         outcome = once(after)
-        for _ in range(HOLDS if self._limits.options.box_exact else 0):
+        for _ in range(HOLDS if self._limits.holds else 0):
             if outcome.failure is not None or not self._limits.hold(self.forward().du):
                 break
             outcome = once()

@@ -6,7 +6,7 @@ import numpy as np
 
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solvers.ddp.box_options import BoxOptions
-from trajopt.solvers.ddp.searches import LineSearch
+from trajopt.solvers.ddp.searches import LineSearch, LineStep
 from trajopt.solvers.options import SolverOptions
 from trajopt.solvers.riccati.recursion import BOX_OPTIONS
 from trajopt.solvers.riccati.riccati import ControlBox
@@ -25,6 +25,7 @@ class ControlLimits:
         lower: Lower limits (T, nu), infinite where there are none.
         upper: Upper limits.
         box: Limits of du, about the controls of the last `centre`.
+        holds: Whether backward passes hold controls at a limit that their gains lead beyond.
     """
 
     def __init__(self, evaluator: Evaluator, options: SolverOptions) -> None:
@@ -39,11 +40,16 @@ class ControlLimits:
         self.lower[:], self.upper[:] = self._e.control_limits()
         search.limit(self.lower, self.upper)
         self._e.k[:] = 0.0
+        self.holds = False
 
     def centre(self) -> None:
         """Sets `box` to the limits lower - us and upper - us of a step du, with the evaluator's current controls us."""
         np.subtract(self.lower, self._e.us, out=self.box.lower)
         np.subtract(self.upper, self._e.us, out=self.box.upper)
+
+    def judge(self, step: LineStep) -> None:
+        """From the first short step on, controls are held."""
+        self.holds = self.holds or (step.short and self.options.box_exact)
 
     def hold(self, du: Reals) -> bool:
         """Holds, in `box`, controls at a limit that a step du (T, nu) leads beyond; whether there are any."""

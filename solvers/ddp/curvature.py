@@ -28,8 +28,6 @@ TRIES = 2
 ENOUGH = 24
 """Short or poor steps from which on auto tries exact Hessians. From the sixth one on as many solves converge, in
 less iterations, but an iteration takes twice the time, and solves that Gauss-Newton ends get slower."""
-SHORT = 0.25
-"""Step length from which down other directions are tried beside. With 1/2 as many are solved, in more time."""
 FAR, STEADY = 16, 3
 """Full Gauss-Newton steps that are still to come at the present rate, and steps in a row that say so, from which on
 auto tries exact Hessians. They take about six steps then, each of the price of three."""
@@ -249,8 +247,3 @@ def steps_left(promised: float, before: float, tolerance: float) -> float:
     if not 0.0 < tolerance < promised < before < np.inf:
         return 0.0
     return math.log(promised / tolerance) / math.log(before / promised)
-
-
-def shortened(step: LineStep) -> bool:
-    """Whether no step was accepted, or one so short that other directions are worth a try."""
-    return not step.accepted or step.length <= SHORT

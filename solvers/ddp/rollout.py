@@ -17,7 +17,7 @@ from trajopt.solvers.ddp import scales
 from trajopt.solvers.ddp.acceptance import Acceptance, Promise
 from trajopt.solvers.ddp.backward_pass import BackwardPass
 from trajopt.solvers.ddp.border import Border
-from trajopt.solvers.ddp.curvature import Curvature, shortened
+from trajopt.solvers.ddp.curvature import Curvature
 from trajopt.solvers.ddp.progress import Rolled, RolloutProgress
 from trajopt.solvers.ddp.searches import LineSearch, LineStep
 from trajopt.solvers.options import DDPOptions, SolverOptions
@@ -294,11 +294,12 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
             step = self._searched(run, outcome)
         else:
             step = self._searched(run, found)
-            if shortened(step):
+            if step.short:
                 step = self._cheaper(run, outcome, step)
         curvature.judge(step, run.loose_tolerance)
-        if self._border is not None:
-            self._border.judge(step)
+        for each in (self._border, self._limits):
+            if each is not None:
+                each.judge(step)
         return step
 
     def _searched(self, run: RolloutProgress, outcome: RiccatiOutcome) -> LineStep:

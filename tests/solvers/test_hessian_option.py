@@ -249,9 +249,9 @@ def test_exact_directions_keep_limits(kind: Solver) -> None:
         change[t, i] = 1e-5
         slope = (cost(solution.us + change) - cost(solution.us - change)) / 2e-5
         if full[t, i] or low[t, i]:
-            assert slope * (1.0 if full[t, i] else -1.0) < -1e-4
+            assert slope * (1.0 if full[t, i] else -1.0) < -1e-5
         else:
-            assert abs(slope) < 1e-4
+            assert abs(slope) < 1e-6
 
 
 @pytest.mark.parametrize("kind", [SolverBoxDDP, SolverBoxFDDP])

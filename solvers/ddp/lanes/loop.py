@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from trajopt.shooting.trials import LARGEST
 from trajopt.solution import SolverStatus
-from trajopt.solvers.ddp import curvature
+from trajopt.solvers.ddp import curvature, searches
 from trajopt.solvers.ddp.lanes.exact import ExactLanes
 from trajopt.solvers.ddp.lanes.memory import ACCEPTED, GUESS, LaneMemory
 from trajopt.solvers.ddp.lanes.numbers import SEARCH, rule_numbers
@@ -231,7 +231,7 @@ class LaneLoop:
         s, m = self.state, self._memory
         lanes = self._flagged("blend", groups)
         steps = dict(zip(SEARCH, m.numbers("search", lanes)))
-        short = (steps["accepted"] == 0.0) | (steps["length"] <= curvature.SHORT)
+        short = (steps["accepted"] == 0.0) | (steps["length"] <= searches.SHORT)
         lanes = lanes[short]
         if not len(lanes):
             return
