@@ -21,7 +21,7 @@ from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
 from trajopt.solution import IterationRecord, Solution, SolverStatus
-from trajopt.solvers import DDPOptions, SolverDDP, SolverSQP, SQPOptions
+from trajopt.solvers import BoxDDPOptions, DDPOptions, SolverBoxDDP, SolverDDP, SolverSQP, SQPOptions
 from trajopt.types import Reals
 
 T, DT, EFFORT, WEIGHT, OFFSET = 6, 0.5, 1e-3, 3.0, 3.0
@@ -152,3 +152,10 @@ def test_many_programs_without_curvature_name_the_exact_hessian(hessian: str, mo
     solution = SolverSQP(problem, SQPOptions(hessian=hessian, max_iterations=most)).solve(*guess)
     assert not solution.converged
     assert ('SQPOptions(hessian="exact")' in solution.explain()) is named
+
+
+def test_short_steps_of_a_box_solver_name_its_exact_hessian() -> None:
+    options = BoxDDPOptions(hessian="gauss-newton", max_iterations=2)
+    solution = SolverBoxDDP(bent("goal"), options).solve()
+    short = [dataclasses.replace(record, step_length=0.1) for record in solution.history]
+    assert 'BoxDDPOptions(hessian="exact")' in dataclasses.replace(solution, history=short).explain()

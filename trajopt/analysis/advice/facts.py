@@ -99,7 +99,7 @@ def curvature_left_out(solution: Solution) -> str:
     if solution.solver == "SolverSQP":
         return _crawls(solution)
     recent = solution.history[-10:]
-    blends = solution.solver in ("SolverDDP", "SolverFDDP")
+    blends = solution.solver in ("SolverDDP", "SolverFDDP", "SolverBoxDDP", "SolverBoxFDDP")
     if not (blends and recent) or any(math.isnan(record.blend) for record in recent):
         return ""
     length = float(np.median([record.step_length for record in recent]))
