@@ -231,6 +231,11 @@ def test_one_value_too_many_says_that_the_end_has_its_own_model() -> None:
             "goal.reference: expected a quaternion xyzw of norm 1, got norm 2; divide",
         ),
         ("goal.reference", 2 * np.eye(4), "goal.reference: expected a rotation matrix"),
+        (
+            "goal.reference",
+            np.eye(4) + np.eye(4, k=-3),
+            r"matrix \(4, 4\) with the last row .* got \[1.0, 0.0, 0.0, 1.0\]",
+        ),
         ("goal.reference", np.full((4, 4), np.nan), "goal.reference: expected finite numbers"),
         ("turn.reference", -np.eye(3), "turn.reference: expected a rotation matrix"),
         ("x_reg.reference", np.zeros(3), r"x_reg.reference: expected shape \(4,\), got \(3,\); a state of"),
