@@ -89,7 +89,7 @@ def check_placement(argument: str, value: Any) -> Reals:
 
 
 def has_last_row(matrices: Reals) -> bool:
-    """True unless one of the matrices (..., 4, 4) has another last row than (0, 0, 0, 1); those (..., 3, 4) have none."""
+    """Whether the last rows of all matrices (..., 4, 4) are (0, 0, 0, 1); True for matrices (..., 3, 4)."""
     return bool(np.all(np.abs(matrices[..., 3:, :] - [0.0, 0.0, 0.0, 1.0]) <= NORM_TOLERANCE))
 
 
