@@ -325,8 +325,12 @@ def missed_goal(log: ClosedLoop) -> str:
 
 
 def _why_missed(log: ClosedLoop) -> str:
-    """Possible reasons why plans do not come true; a plant that is the controller's own model has its parameters."""
+    """Possible reasons why plans do not come true.
+
+    Parameters are right if the plant is the controller's own model, or if estimates leave no constant difference. Plans
+    may then end where the plant cannot rest, such as upright in wind for a terminal cost.
+    """
     others = f"the horizon {{}}too short, or the limits too tight{' (see bounds)' if _bounds(log) else ''}"
-    if log.plant == OWN_MODEL and not log.pushes:
+    if (log.plant == OWN_MODEL and not log.pushes) or (log.estimated and not log.biased):
         return others.format("may be ")
     return f"the model's parameters may be wrong (MPCOptions(estimate=..., offset_free=True)), {others.format('')}"
