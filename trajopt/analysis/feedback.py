@@ -184,8 +184,8 @@ def _springs(solution: Solution, stiffness: float | None, damping: float | None,
     B = np.linalg.pinv(motors.matrix)
     if stiffness is None and damping is None:
         mobilities = np.diag(B @ np.linalg.solve(_inertia(solution), motors.matrix))
-        share = share * np.minimum(1.0, QUICKEST / (share * d * mobilities))[:, None]
-    return np.concatenate([share * k[:, None] * B, share * d[:, None] * B], axis=1)[:, : 2 * nv]
+        k, d = (each * np.minimum(1.0, QUICKEST / (share * d * mobilities)) for each in (k, d))
+    return share * np.concatenate([k[:, None] * B, d[:, None] * B], axis=1)[:, : 2 * nv]
 
 
 def _inertia(solution: Solution) -> Reals:

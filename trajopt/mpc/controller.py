@@ -76,8 +76,7 @@ class MPCController(Immutable):
         self.problem, self._x0 = copy.copy(problem), problem.x0
         self._window = Window(self.problem, self.options.dt)
         self.dt = float(self._window.offsets[1]) if self.options.dt is None else self.options.dt
-        knot = float(self._window.offsets[1])
-        if self.dt > (1.0 + SAME) * knot:
+        if self.dt > (1.0 + SAME) * (knot := float(self._window.offsets[1])):
             raise InvalidArgumentError(
                 f"dt: expected at most the duration of the first knot, {knot:g} s, for which its control is planned, "
                 f"got {self.dt:g} s; measure more often, or build the problem with longer knots"

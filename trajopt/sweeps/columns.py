@@ -76,8 +76,8 @@ class Columns:
 def read_columns(files: Sequence[Path]) -> tuple[Columns, tuple[Path, ...]]:
     """Returns the columns of all chunks with rows sorted by index, and the damaged files, which are left out."""
     if not files:
-        none, outcomes = np.zeros(0, np.int64), {name: np.zeros(0, kind) for name, kind in OUTCOMES.items()}
-        return Columns(files=(), chunk=none, place=none, outcomes=outcomes, parameters={}), ()
+        none: dict[str, Any] = {name: np.zeros(0, kind) for name, kind in OUTCOMES.items()}
+        return Columns(files=(), chunk=none["index"], place=none["index"], outcomes=none, parameters={}), ()
     read: list[tuple[Path, dict[str, Any]]] = []
     damaged = []
     for file in files:
