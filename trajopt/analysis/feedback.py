@@ -88,7 +88,7 @@ class Feedback(Immutable):
         else:
             self._K = solution.K
         if kind == "gains+springs":
-            self._K = self._K + _springs(solution, stiffness, damping, SHARE)
+            self._K = self._K + SHARE * _springs(solution, stiffness, damping)
 
     @property
     def K(self) -> Reals:
@@ -172,8 +172,8 @@ def bound_names(rows: ConstraintRows) -> tuple[str, str]:
     return f"{name}.lower", f"{name}.upper"
 
 
-def _springs(solution: Solution, stiffness: float | None, damping: float | None, share: float = 1.0) -> Reals:
-    """Gains (nu, ndx) of a share of springs and dampers at the motors."""
+def _springs(solution: Solution, stiffness: float | None, damping: float | None) -> Reals:
+    """Gains (nu, ndx) of springs and dampers at the motors."""
     motors, nv = _motors(solution), robot_of(solution).nv
     check_linear(motors, "a spring at each motor")
     limits = motors.upper
@@ -184,8 +184,8 @@ def _springs(solution: Solution, stiffness: float | None, damping: float | None,
     B = np.linalg.pinv(motors.matrix)
     if stiffness is None and damping is None:
         mobilities = np.diag(B @ np.linalg.solve(_inertia(solution), motors.matrix))
-        k, d = (each * np.minimum(1.0, QUICKEST / (share * d * mobilities)) for each in (k, d))
-    return share * np.concatenate([k[:, None] * B, d[:, None] * B], axis=1)[:, : 2 * nv]
+        k, d = (each * np.minimum(1.0, QUICKEST / (d * mobilities)) for each in (k, d))
+    return np.concatenate([k[:, None] * B, d[:, None] * B], axis=1)[:, : 2 * nv]
 
 
 def _inertia(solution: Solution) -> Reals:
