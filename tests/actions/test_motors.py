@@ -62,6 +62,15 @@ def arm(T: float | None) -> trajopt.ShootingProblem:
     return trajopt.ShootingProblem(np.zeros(6), [trajopt.ActionModelMotors(inner, T)] * 30, end_model)
 
 
+def test_motors_of_a_robot_have_the_names_of_its_joints() -> None:
+    problem = arm(0.1)
+    assert problem.state.coordinate_names[4:] == ["motor.joint_1", "motor.joint_2"]
+    assert problem.state.coordinate_units[4:] == ["N m", "N m"]
+    legged = trajopt.CostStack(trajopt.StateMultibody(trajopt.load_robot("small-quadruped")))
+    for motors, last in ((12, "motor.rh_kfe"), (4, "motor.x3")):
+        assert trajopt.ActionModelMotors(legged, motors=motors).state.coordinate_names[-1] == last
+
+
 def test_solvers_plan_ahead_of_slow_motors() -> None:
     """Solvers agree; the cost is that of motors without delay, and the slower they are, the larger the commands."""
     at_once, command = SolverFDDP(arm(None)).solve(), []

@@ -116,6 +116,7 @@ REFUSED: list[tuple[str, Call, type[Exception], str]] = [
     ("carried", lambda s, t: gaits.carried_postures(ROBOT, 3), BAD, NO_SCHEDULE),
     ("models", lambda s, t: gaits.GaitModels(ROBOT, 3), BAD, "stance: expected a Stance"),
     ("margin", lambda s, t: gaits.GaitModels(ROBOT, s, margin=None), BAD, "margin: expected a number"),
+    ("below 0", lambda s, t: gaits.GaitModels(ROBOT, s, margin=-0.01), BAD, r"margin: expected a number >= 0"),
     ("collisions", lambda s, t: gaits.GaitModels(ROBOT, s, collisions=3), BAD, "collisions: expected True, False or"),
     ("problem", lambda s, t: gaits.gait_problem(ROBOT, 3), BAD, NO_SCHEDULE),
     (

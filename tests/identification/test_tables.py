@@ -7,8 +7,10 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import trajopt
+from trajopt.errors import InvalidArgumentError
 from trajopt.identification import Log
 from trajopt.solvers import SolverFDDP
 
@@ -36,3 +38,6 @@ def test_columns_of_the_page_are_those_of_a_table(tmp_path: Path) -> None:
     bare.write_text("\n".join(",".join(row) for row in ([name.partition(" [")[0] for name in head], *rows)))
     np.testing.assert_array_equal(Log.read(robot, bare).states, whole.states)
     np.testing.assert_allclose(whole.states, motion.xs, atol=1e-12)
+    saved = motion.save(tmp_path / "motion.npz")
+    with pytest.raises(InvalidArgumentError, match=r"motion.npz: expected a log, got a file of Solution.save; .*csv"):
+        Log.read(robot, saved)

@@ -81,6 +81,8 @@ def test_wrong_collisions_are_refused() -> None:
         ik.solve(ROBOT, TASKS, collisions="all")  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match="margin: expected"):
         ik.solve(ROBOT, TASKS, collisions=True, margin=np.inf)
+    with pytest.raises(InvalidArgumentError, match=r"margin: expected a number >= 0 \[m\], got -0.01"):
+        ik.solve(ROBOT, TASKS, collisions=True, margin=-0.01)
 
 
 def test_a_margin_of_metres_warns(caplog: pytest.LogCaptureFixture) -> None:

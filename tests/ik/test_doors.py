@@ -98,11 +98,20 @@ BATCH: dict[str, tuple[Any, type[TrajoptError], str]] = {
     "mapping": (TURNED, InvalidArgumentError, r"targets: expected .*; pass \{\"tool.reference\": array\}"),
     "empty": ({}, InvalidArgumentError, r"targets: expected at least one array, got none"),
     "rotation": (
-        {"tool.reference": TURNED * np.array([1.0, 2.0, 1.0])[:, None, None]},
+        {"tool.reference": TURNED[:, :3] * np.array([1.0, 2.0, 1.0])[:, None, None]},
         InvalidArgumentError,
         r"targets\['tool.reference'\]: expected rotation matrices .* in row 1; use pinocchio",
     ),
-    "nan": ({"tool.reference": np.where(TURNED == 1, TURNED, np.nan)}, InvalidArgumentError, r"finite.* in row 0"),
+    "nan": (
+        {"tool.reference": np.where(TURNED == 1, TURNED, np.nan)[:, :3]},
+        InvalidArgumentError,
+        r"finite.* in row 0",
+    ),
+    "last row": (
+        {"tool.reference": TURNED + np.array([0.0, 0.4, 0.0])[:, None, None] * np.eye(4, k=-3)},
+        InvalidArgumentError,
+        r"targets\['tool.reference'\]\[1\]: expected a matrix .* got \[0.4, 0.0, 0.0, 1.0\]; its position belongs in",
+    ),
     "shape": (
         {"tool.reference": np.zeros((2, 5))},
         InvalidArgumentError,

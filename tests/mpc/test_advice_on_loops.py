@@ -68,6 +68,9 @@ def test_a_plant_that_is_the_controllers_own_model_has_its_parameters(log: mpc.C
     assert wrong in dataclasses.replace(other, missed="q by 1 m").explain()
     pushed = dataclasses.replace(missed, pushes=(mpc.Push(time=0.1, duration=0.2, value=[0.0, 1.0]),))
     assert wrong in pushed.explain()
+    learned = dataclasses.replace(other, missed="q by 1 m", estimated={"mass": np.ones((len(other), 2))})
+    assert wrong not in learned.explain(), "estimates leave no constant difference"
+    assert wrong in dataclasses.replace(learned, biased="v by 1 m/s").explain()
 
 
 def test_a_time_budget_is_the_reason_of_steps_that_it_ended(tmp_path: Path) -> None:

@@ -227,6 +227,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"goal": [0.0, 0.0]}, r"goal: expected shape \(3,\), got \(2,\)"),
     ({"acceleration": None}, r"acceleration, torque: expected a finite limit.* pass acceleration="),
     ({"paths": 0}, "paths"),
+    ({"margin": -0.01}, r"margin: expected a number >= 0 \[m\], got -0.01"),
     ({"time_limit": 0.0}, "time_limit"),
     ({"goal": np.eye(4)}, r"goal: expected shape \(3,\), got \(4, 4\).* pass frame=... with a placement"),
     ({"scene": [trajopt.Sphere(0.1)]}, r"scene: expected a Scene, got .*write trajopt.Scene\({.ball.: obstacle}\)"),

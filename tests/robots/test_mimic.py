@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import trajopt
+from trajopt import ik
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
 
 MASS = '<mass value="{0}"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
@@ -59,6 +60,36 @@ def test_fingers_stay_coupled(tmp_path: Path, text: str, suffix: str) -> None:
     data = d.create_data()
     d.calc(data, np.array([0.1, 0.3]), np.array([2.3]))
     np.testing.assert_allclose(data.xnext, [0.3, 2.3 / (0.3 + 4 * 0.5)], rtol=1e-12)
+
+
+COUPLED = [(URDF, ".urdf"), (MJCF.replace("{0}", EQUALITY), ".xml")]
+
+
+@pytest.mark.parametrize(("text", "suffix"), COUPLED)
+def test_a_joint_keeps_those_that_follow_it_within_their_limits(tmp_path: Path, text: str, suffix: str) -> None:
+    """-1 <= 0.01 - 2 q <= 1 gives -0.495 <= q <= 0.505, and |2 q'| <= 1 a speed of 0.5 (MJCF files have none)."""
+    robot = gripper(tmp_path, text, suffix, mimic=True)
+    state = trajopt.StateMultibody(robot)
+    np.testing.assert_allclose([state.lower[0], state.upper[0]], [-0.495, 0.505], atol=1e-15)
+    if suffix == ".urdf":
+        assert state.upper[1] == 0.5
+    task = trajopt.ConstraintStack(state)
+    task.add("y", trajopt.ResidualModelFrameTranslation(state, "left_finger", [0.0, 0.9, 0.0]), equals=0.0)
+    found = ik.solve(robot, task)
+    assert found.status is ik.IKStatus.UNREACHABLE
+    assert found.active_limits == ("q:left",)
+    assert robot.placement(found.q, "right_finger")[1, 3] == pytest.approx(-1.0)
+
+
+def test_limits_of_a_follower_that_leave_no_range_are_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """0 <= q <= 1 with 0 <= -q <= 1, as some files have that mean the absolute value of q."""
+    text = URDF.replace('lower="-1"', 'lower="0"').replace('offset="0.01"', 'offset="0"')
+    with caplog.at_level(logging.WARNING):
+        robot = gripper(tmp_path, text, ".urdf", mimic=True)
+    assert "mimic: the limits of right are left out" in caplog.text
+    assert (robot.model.lowerPositionLimit[0], robot.model.upperPositionLimit[0]) == (0.0, 1.0)
 
 
 def test_a_pickle_needs_no_file_and_holds_all_of_the_robot(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from trajopt.dynamics import RobotExpressions
 from trajopt.errors import DuplicateNameError, InvalidArgumentError
 from trajopt.solvers import SolverSQP
 
-MASS, COM, INERTIA = 3.0, [0.02, -0.01, 0.1], [0.02, 0.001, 0.0, 0.03, 0.002, 0.01]
+MASS, COM, INERTIA = 3.0, [0.02, -0.01, 0.1], [0.02, 0.001, 0.0, 0.03, 0.002, 0.015]
 
 
 def torques(model: pin.Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
@@ -110,8 +110,11 @@ def test_wrong_payloads_are_refused() -> None:
         robot.with_payload("tool0", -1.0)
     with pytest.raises(InvalidArgumentError, match="fixed to the world"):
         robot.with_payload("universe", 1.0)
-    with pytest.raises(InvalidArgumentError, match="positive semidefinite"):
+    with pytest.raises(InvalidArgumentError, match="moments >= 0, none above"):
         robot.with_payload("tool0", 1.0, inertia=[-1.0, 0, 0, 1.0, 0, 1.0])
+    with pytest.raises(InvalidArgumentError, match=r"inertia: .* sum of the others, got \[0.1 0.1 1. \] kg m²"):
+        robot.with_payload("tool0", 1.0, inertia=[1.0, 0, 0, 0.1, 0, 0.1])
+    robot.with_payload("tool0", 1.0, inertia=[0.033, 0, 0, 0.033, 0, 0.0664])  # a plate, rounded
     with pytest.raises(InvalidArgumentError, match=r"'payload.mass', the parameter of a payload, got 'payload.com'"):
         loaded.with_parameters("payload.com")
     with pytest.raises(DuplicateNameError, match="are on one rigid body"):

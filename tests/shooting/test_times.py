@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import casadi as ca
 import numpy as np
 import pytest
+from casadi import SX
 
 import trajopt
 from trajopt import mpc, planar
@@ -65,6 +67,30 @@ def test_controllers_evaluate_references_of_costs_at_these_times(tableau: trajop
     knots = 1.0 + DT * np.arange(N)
     given = controller.problem.get_parameter("path.reference", knots="running")
     np.testing.assert_allclose(given, circle(knots + part * DT))
+
+
+class Drop(trajopt.ActionModelDiscrete):
+    """The robot is turned by a push."""
+
+    instantaneous = True
+
+    def next_state(self, x: SX, u: SX) -> SX:
+        return ca.vertcat(x[0], x[1], x[2] + 0.5)
+
+    def running_cost(self, x: SX, u: SX) -> SX:
+        return SX(0)
+
+    def terminal_cost(self, x: SX) -> SX:
+        return SX(0)
+
+
+def test_a_jump_between_other_knots_takes_no_time() -> None:
+    fall = driving(None).running[0]
+    drop = Drop(fall.state, nu=0)
+    problem = trajopt.ShootingProblem(driving(None).x0, [fall, drop, fall], trajopt.CostStack(fall.state))
+    np.testing.assert_allclose(problem.times, [0.0, DT, DT, 2 * DT])
+    solution = SolverFDDP(problem).solve()
+    np.testing.assert_allclose(solution.times, problem.times)
 
 
 def test_without_time_steps_there_are_none() -> None:

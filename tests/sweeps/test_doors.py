@@ -70,6 +70,13 @@ def test_ctrl_c_while_code_is_compiled_ends_the_sweep(
     with pytest.raises(KeyboardInterrupt, match=r"finished rows are in .*: the same call goes on from there"):
         trajopt.sweep(REACH, {"goal.reference": goals}, executor=executor, store=tmp_path)
     assert not executor.calls
+    part = Sweep.read(tmp_path)
+    assert len(part) == 0, "no chunk is finished, but the sweep has begun"
+    assert part.report()["interrupted"].startswith(f"{len(goals)} rows still to solve: repeat the call")
+    assert part.table["cost"].shape == (0,)
+    assert "no rows" in repr(part)
+    with pytest.raises(InvalidArgumentError, match="none of 0 rows converged"):
+        part.best()
 
 
 def test_unfinished_files_of_other_sweeps_stay(goals: Any, tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ class ActionModelAbstract(Model):
         control_units: Unit of each control, for plots; "-" by default.
 
     Attributes:
-        instantaneous: True if the knot takes no time, like an impulse. `time_step` may then be 0.
+        instantaneous: True if the knot takes no time, like an impulse. `time_step` is then 0.
         cost_time: Mean time of its costs, from 0 for the knot to 1 for the next one [-].
 
     Raises:
@@ -223,9 +223,9 @@ class ActionModelAbstract(Model):
         return errors_of_black_box(self, method) if self.keeps_state else nullcontext()
 
     def time_step(self) -> float | None:
-        """Initial value of the knot's duration [s], the parameter `dt`; None if the model has no such parameter."""
+        """Initial value of the knot's duration [s], the parameter `dt`; without it 0 of an instant, or else None."""
         dt = self.parameters().get("dt")
-        return None if dt is None else float(dt.default)
+        return float(dt.default) if dt is not None else 0.0 if self.instantaneous else None
 
     def cost_terms(self, x: Reals, u: Reals | None) -> dict[str, float]:
         """Value of each named cost term [cost]. A black box has one term, "cost", unless it overrides this method."""

@@ -40,6 +40,9 @@ class ActionModelDiscrete(ActionModelExpression):
             return casadi.sumsqr(x)
     ```
 
+    A knot has no duration, so its problem has no `times`. If x jumps at an instant between other knots, such as where a
+    stage drops, write `instantaneous = True` in the class: the knot takes 0 s.
+
     Arguments are those of ActionModelAbstract.
     """
 

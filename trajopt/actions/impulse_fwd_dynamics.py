@@ -92,10 +92,6 @@ class ActionModelImpulseFwdDynamics(ActionModelCostedAbstract):
     def model_parts(self) -> ModelParts:
         return ModelParts(costs=self.costs, impulses=self.impulses)
 
-    def time_step(self) -> float:
-        """Duration of an impulse, 0 [s]."""
-        return 0.0
-
     def parameters(self) -> dict[str, Parameter]:
         return {**super().parameters(), **self.costs.parameters(0), **self.impulses.parameters()}
 

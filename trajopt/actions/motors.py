@@ -22,6 +22,8 @@ from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
 from trajopt.model.parameters import Parameter
 from trajopt.model.parts import call_formula
+from trajopt.states.base import StateAbstract
+from trajopt.states.state_multibody import StateMultibody
 from trajopt.states.state_product import StateProduct
 from trajopt.states.state_vector import StateVector
 from trajopt.types import Reals
@@ -42,6 +44,7 @@ class ActionModelMotors(ActionModelExpression):
 
     Attributes:
         model: The model inside.
+        state: State of the model, then "motor.elbow" and so on if a robot has a motor at each joint, else "motor.x0".
 
     Raises:
         InvalidArgumentError: The model is a black box or has no time step, or the number of motors does not fit.
@@ -69,7 +72,8 @@ class ActionModelMotors(ActionModelExpression):
             )
         self.model, self.motors = own, check_count("motors", own.nu if motors is None else motors, least=1)
         names, units = (None, None) if terminal else (list(own.control_names), list(own.control_units))
-        behind = StateVector(self.motors, units=["N m, N"] * self.motors if units is None else units)
+        joints, efforts = _joints(own.state, self.motors)
+        behind = StateVector(self.motors, names=joints, units=efforts if units is None or joints else units)
         state = StateProduct(own.state, behind, labels=("x", "motor"))
         super().__init__(state, own.nu, lower=own.lower, upper=own.upper, control_names=names, control_units=units)
         self.constraints = own.constraints
@@ -270,3 +274,14 @@ class ActionModelMotors(ActionModelExpression):
 
     def quasi_static(self, x: Reals, parameters: Mapping[str, Reals] | None = None) -> Reals:
         return self.model.quasi_static(np.asarray(x)[: self.model.state.nx], parameters)
+
+
+def _joints(state: StateAbstract, motors: int) -> tuple[list[str] | None, list[str]]:
+    """Names of the joints of a robot with a motor for each velocity but those of its base, or None; units of efforts.
+
+    They depend on the state alone, as a terminal model knows no controls, and both kinds of knots have the same state.
+    """
+    if not isinstance(state, StateMultibody) or motors != state.nv - 6 * state.robot.floating_base:
+        return None, ["N m, N"] * motors
+    names, units = state.tangent_names[-motors:], state.tangent_units[-motors:]
+    return [name.removeprefix("v:") for name in names], ["N" if unit == "m/s" else "N m" for unit in units]

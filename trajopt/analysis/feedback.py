@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pinocchio as pin
 
 from trajopt.actuation.base import check_linear
 from trajopt.analysis.basics import problem_of, robot_of
@@ -23,6 +24,7 @@ KINDS = ("gains", "springs", "gains+springs", "open")
 BEND = 0.5  # error at which a spring alone asks for the limit of its motor [rad, m]
 SHARE = 0.2  # part of the springs that is added to gains: with 0.1 to 0.35 all ready jumps, trots and walks stay up [-]
 LAG = 0.03  # ratio of damping to stiffness of the springs [s]
+QUICKEST = 1.5e3  # rate at which a damper may slow its joint: 2e3 is unstable in a plant's steps of 1 ms [1/s]
 
 
 class Feedback(Immutable):
@@ -42,7 +44,8 @@ class Feedback(Immutable):
         kind: The kind.
         clip: Whether to clip controls to the limits of models, which have those of their motors, and to bounds of hard
             constraints whose rows are single controls, such as those of ResidualModelControl.
-        stiffness: k of all springs [N m/rad, N/m]; by default half a radian asks for the limit of the motor.
+        stiffness: k of all springs [N m/rad, N/m]; by default half a radian asks for the limit of the motor, or for
+            less at a joint that moves so little inertia that the damper would be unstable in steps of 1 ms.
         damping: d of all dampers [N m s/rad, N s/m]; by default 0.03 s times k.
 
     Attributes:
@@ -179,7 +182,17 @@ def _springs(solution: Solution, stiffness: float | None, damping: float | None)
     k = limits / BEND if stiffness is None else np.full(motors.nu, check_positive("stiffness", stiffness))
     d = LAG * k if damping is None else np.full(motors.nu, check_positive("damping", damping))
     B = np.linalg.pinv(motors.matrix)
+    if stiffness is None and damping is None:
+        mobilities = np.diag(B @ np.linalg.solve(_inertia(solution), motors.matrix))
+        k, d = (each * np.minimum(1.0, QUICKEST / (d * mobilities)) for each in (k, d))
     return np.concatenate([k[:, None] * B, d[:, None] * B], axis=1)[:, : 2 * nv]
+
+
+def _inertia(solution: Solution) -> Reals:
+    """Inertia matrix (nv, nv) of the robot at the start."""
+    model = robot_of(solution)
+    upper = np.triu(pin.crba(model, model.createData(), solution.xs[0, : model.nq]))
+    return np.asarray(upper + np.triu(upper, 1).T)
 
 
 def _motors(solution: Solution) -> Any:

@@ -14,7 +14,7 @@ import pinocchio as pin
 
 from trajopt.articulations.assembly import WORLD, assembled
 from trajopt.articulations.axes import Axis, check_limit, sliding_axes, turning_axes
-from trajopt.articulations.declared import DeclaredJoint, DeclaredLink, are_moments
+from trajopt.articulations.declared import DeclaredJoint, DeclaredLink
 from trajopt.checks import (
     check_array,
     check_bounds,
@@ -28,6 +28,7 @@ from trajopt.checks import (
 from trajopt.errors import DuplicateNameError, InvalidArgumentError
 from trajopt.objects.immutable import Immutable
 from trajopt.robots import Robot, Shape
+from trajopt.robots.parameters import are_moments
 from trajopt.robots.placements import check_placement
 from trajopt.types import Reals
 

@@ -11,8 +11,6 @@ from trajopt.articulations.axes import Axis
 from trajopt.robots import Shape
 from trajopt.types import Reals
 
-_ROUND_OFF = 1e-9  # relative tolerance of moments of inertia [-]
-
 
 @dataclass
 class DeclaredLink:
@@ -42,13 +40,6 @@ class DeclaredLink:
         com = (total.lever if total.mass > 0 else np.zeros(3)) if self.com is None else self.com
         moments = total.inertia * (self.mass / total.mass) if total.mass > 0 else np.zeros((3, 3))
         return pin.Inertia(self.mass, com, moments if self.moments is None else self.moments)
-
-
-def are_moments(moments: Reals) -> bool:
-    """True if a matrix (3, 3) is a possible inertia: symmetric, no moment larger than the sum of the other two."""
-    least, middle, largest = np.linalg.eigvalsh(moments)
-    small = _ROUND_OFF * max(largest, 0.0)
-    return bool(np.abs(moments - moments.T).max() <= small and least >= -small and least + middle >= largest - small)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

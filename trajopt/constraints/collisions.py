@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.checks import check_count, check_finite
+from trajopt.checks import check_count, check_non_negative
 from trajopt.constraints.robot_limits import Limits
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.residuals.collisions import ResidualModelCollisions
@@ -33,7 +33,7 @@ def collision_rows(
     state: StateAbstract, *, collisions: bool | Scene, margin: float, pairs: int = 12, obstacles: int = 4
 ) -> Limits:
     """Residual, lower and upper bounds by name; arguments and errors as in `ConstraintStack.of_robot`."""
-    least = check_finite("margin", margin)
+    least = check_non_negative("margin", margin, unit="m")
     most = {"pairs": check_count("pairs", pairs, least=1), "obstacles": check_count("obstacles", obstacles, least=1)}
     if check_collisions(collisions) is False:  # a scene without bodies counts as false
         return {}

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from trajopt.actions import ActionModelAbstract, ActionModelImpulseFwdDynamics, ActionModelTerminal
 from trajopt.activations import ActivationModelAbstract, ActivationModelQuadraticBarrier, ActivationModelWeightedQuad
 from trajopt.actuation import ActuationModelFloatingBase
-from trajopt.checks import as_numbers, check_finite, check_flag, check_instance, shape_of
+from trajopt.checks import as_numbers, check_flag, check_instance, check_non_negative, shape_of
 from trajopt.constraints import ConstraintStack
 from trajopt.constraints.collisions import check_collisions
 from trajopt.contacts import ContactModel3D, ContactModel6D, ContactStack, ImpulseModel3D, ImpulseModel6D, ImpulseStack
@@ -126,7 +126,7 @@ class GaitModels(Immutable):
         self.limits = GaitLimits.of(limits)
         self._apart: dict[str, Any] = {
             "collisions": check_collisions(collisions),
-            "margin": check_finite("margin", margin),
+            "margin": check_non_negative("margin", margin, unit="m"),
         }
         self.follows = check_flag("follows", follows)
         self.terrain = None if terrain is None else check_instance("terrain", terrain, Terrain)

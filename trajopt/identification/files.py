@@ -37,6 +37,11 @@ def _arrays(file: Path) -> tuple[Reals, Reals, Reals]:
         raise InvalidArgumentError(
             f"{file.name}: expected arrays of numbers as numpy.savez writes them, got another kind of file"
         ) from None
+    if {"facts", "description", "xs"} <= arrays.keys():
+        raise InvalidArgumentError(
+            f"{file.name}: expected a log, got a file of Solution.save; write it by "
+            f'Solution.load({file.name!r}).to_csv("log.csv") and read that'
+        )
     chosen = {}
     for kind, names in _ARRAYS.items():
         name = next((name for name in names if name in arrays), None)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.checks import check_finite
+from trajopt.checks import check_non_negative
 from trajopt.constraints import ConstraintStack
 from trajopt.constraints.collisions import collision_rows
 from trajopt.ik.tasks import TaskModel
@@ -27,7 +27,7 @@ def with_collisions(robot: Robot, tasks: Any, collisions: bool | Scene, margin: 
         collisions: Whether to keep links apart from each other, or obstacles as well.
         margin: Least distance [m].
     """
-    least = check_finite("margin", margin)
+    least = check_non_negative("margin", margin, unit="m")
     if collisions is False:
         return tasks
     model = TaskModel.of(robot, tasks)

@@ -9,7 +9,7 @@ import numpy as np
 from trajopt.checks import as_numbers, check_mapping
 from trajopt.errors import InvalidArgumentError, unknown_name
 from trajopt.model import Parameter, ParameterLayout
-from trajopt.robots.placements import NORM_TOLERANCE, check_placement, check_rotation
+from trajopt.robots.placements import NORM_TOLERANCE, check_placement, check_rotation, has_last_row
 from trajopt.types import Reals
 
 _CURE = 'pass {"tool.reference": array} with one row for each pose'
@@ -61,7 +61,7 @@ def _flat_rows(argument: str, parameter: Parameter, values: Any) -> Reals:
             "ik.solve for one target"
         )
     placements = parameter.convert is check_placement
-    if placements and array.shape[1:] == (4, 4):
+    if placements and array.shape[1:] == (4, 4) and has_last_row(array):
         array = array[:, :3]
     if array.ndim != 1 + len(parameter.shape) or array.shape[1:] != parameter.shape:
         if array.ndim and len(array):  # another representation, such as position and quaternion

@@ -266,8 +266,8 @@ def _cures(log: ClosedLoop) -> list[str]:
         mode = "" if log.solver.startswith("real-time") else "mode 'real-time', "
         cures.append(
             f"steps take longer than the control period, {median:.3g} ms in the median and up to {1e3 * slow:.3g} ms "
-            f"in {_SLOW:.0f} % of the steps: use a period of {needed:g} ms or more (MPCOptions.dt), "
-            f"fewer knots, {mode}or a time_budget"
+            f"in {_SLOW:.0f} % of the steps: use a period of {needed:g} ms or more (MPCOptions.dt) "
+            f"and knots at least as long, fewer knots, {mode}or a time_budget"
         )
     budget = np.inf if log.time_budget is None else log.time_budget
     late = (log.statuses != "solved") & (log.feedback_times > budget)
@@ -325,8 +325,12 @@ def missed_goal(log: ClosedLoop) -> str:
 
 
 def _why_missed(log: ClosedLoop) -> str:
-    """Possible reasons why plans do not come true; a plant that is the controller's own model has its parameters."""
+    """Possible reasons why plans do not come true.
+
+    Parameters are right if the plant is the controller's own model, or if estimates leave no constant difference. Plans
+    may then end where the plant cannot rest, such as upright in wind for a terminal cost.
+    """
     others = f"the horizon {{}}too short, or the limits too tight{' (see bounds)' if _bounds(log) else ''}"
-    if log.plant == OWN_MODEL and not log.pushes:
+    if (log.plant == OWN_MODEL and not log.pushes) or (log.estimated and not log.biased):
         return others.format("may be ")
     return f"the model's parameters may be wrong (MPCOptions(estimate=..., offset_free=True)), {others.format('')}"

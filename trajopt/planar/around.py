@@ -76,6 +76,7 @@ def around(
     cell = default if resolution is None else check_positive("resolution", resolution, unit="m")
     band = _tightened(plane, _straightened(plane, _along_cells(plane, ends, box, cell, far), cell, far), cell, far)
     points = _at_equal_steps(band, (t - t[0]) / (t[-1] - t[0]))
+    _push_out(plane, points[1:-1], plane.distance(points[1:-1]) - far, cell)  # lines between points cut corners
     velocities = np.gradient(points, t, axis=0)
     path = PlanarPath.of_derivatives(t, points, velocities, np.gradient(velocities, t, axis=0))
     heading = np.ravel(as_numbers("start", start))[2:]
@@ -194,11 +195,16 @@ def _tightened(plane: FreePlane, corners: Reals, cell: float, margin: float) -> 
         inner[:] = middle
         unknown = np.flatnonzero(room <= 0.0)
         room[unknown] = plane.distance(inner[unknown]) - margin
-        near = unknown[room[unknown] < 0.0]
-        if near.size:
-            inner[near] -= room[near, None] * plane.slope(inner[near], 1e-3 * cell)
-            room[near] = 0.0
+        _push_out(plane, inner, room, cell)
     return band
+
+
+def _push_out(plane: FreePlane, points: Reals, room: Reals, cell: float) -> None:
+    """Moves those points (n, 2) out of the margin whose distance from it (n,) is negative, both in place [m]."""
+    near = np.flatnonzero(room < 0.0)
+    if near.size:
+        points[near] -= room[near, None] * plane.slope(points[near], 1e-3 * cell)
+        room[near] = 0.0
 
 
 def _at_equal_steps(corners: Reals, shares: Reals) -> Reals:

@@ -89,7 +89,10 @@ class Scan:
         return rows
 
     def wall(self, width: float = 0.5) -> Wall | None:
-        """Nearest wall: a line through the points around the nearest one; None if there are fewer than two points.
+        """Nearest wall: the nearest point, and the normal of a line through those around it; None without two points.
+
+        The distance is the least reading, so that of a corner or a round post, too. Noise makes it too small: noise of
+        1 cm by 1.6 cm, where 360 beams meet a wall at 0.7 m.
 
         Args:
             width: Largest distance of these points from the nearest one, > 0 [m].

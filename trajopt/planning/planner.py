@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trajopt.checks import check_count, check_finite, check_instance, check_positive
+from trajopt.checks import check_count, check_instance, check_non_negative, check_positive
 from trajopt.errors import InvalidArgumentError
 from trajopt.planning.fastest import Choice, fastest
 from trajopt.planning.free_space import FreeSpace
@@ -95,7 +95,8 @@ def plan(
         )
     if scene is not None:
         check_instance("scene", scene, Scene, 'write trajopt.Scene({"ball": obstacle})')
-    least, count = check_finite("margin", margin), None if paths is None else check_count("paths", paths, least=1)
+    least = check_non_negative("margin", margin, unit="m")
+    count = None if paths is None else check_count("paths", paths, least=1)
     number, longest = check_count("seed", seed), check_positive("time_limit", time_limit, unit="s")
     limits = {"velocity": velocity, "acceleration": acceleration, "torque": torque, "jerk": jerk}
     parts = check_count("intervals", intervals, least=2)

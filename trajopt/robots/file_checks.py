@@ -11,6 +11,7 @@ import numpy as np
 
 from trajopt.errors import InvalidArgumentError, shown
 from trajopt.robots.mjcf_checks import check_mjcf
+from trajopt.robots.parameters import MOST
 from trajopt.robots.xml_elements import ACTUATORS, XmlElement, parse_xml, read_xml
 
 _logger = logging.getLogger(__name__)
@@ -18,7 +19,6 @@ _logger = logging.getLogger(__name__)
 _LEAST = 1e-6  # negative principal moments down to -1e-6 count as rounded if all are < 1; Tiago has -4e-8 [kg m²]
 _FAR = 50.0  # largest distance of a joint from its parent, or of a centre of mass, that is rather in metres [m]
 _TINY = 1e-12  # moments below this are placeholders [kg m²]
-_MOST = 1.01  # a moment above this multiple of the sum of the others belongs to no body [-]
 _MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 _TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")  # of joints of a URDF
 _TURNS_OR_SLIDES = ("revolute", "continuous", "prismatic", "hinge", "slide")
@@ -262,7 +262,7 @@ def _check_moments(entry: XmlElement, inertia: XmlElement | None, mass: float) -
     moments = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     if moments[0] < -_LEAST * max(1.0, moments[-1]):
         raise (inertia or entry).refusal("an inertia whose principal moments are >= 0", f"{moments[0]:.6g} kg m²")
-    if mass > 0.0 and moments[0] > _TINY and moments[2] > _MOST * (moments[0] + moments[1]):
+    if mass > 0.0 and moments[0] > _TINY and moments[2] > MOST * (moments[0] + moments[1]):
         _logger.warning(
             "%s: no body has the principal moments %s kg m², as the largest is above the sum of the others (line %d of "
             "%s); the motion may be wrong",

@@ -13,7 +13,7 @@ import pinocchio as pin
 from trajopt.errors import InvalidArgumentError
 from trajopt.robots.bases import floats
 from trajopt.robots.file_checks import broken, check_file
-from trajopt.robots.mimic import with_equalities
+from trajopt.robots.mimic import limit_leaders, with_equalities
 from trajopt.robots.mjcf_joints import file_joints, limit_positions, warn_of_forces
 from trajopt.robots.mjcf_motors import limit_efforts
 from trajopt.robots.xml_elements import XmlElement
@@ -57,7 +57,10 @@ def load_file(path: Path, floating_base: bool | None, *, mimic: bool = False) ->
     try:
         if suffix == ".urdf":
             base = (pin.JointModelFreeFlyer(),) if floating_base else ()
-            return pin.buildModelFromUrdf(str(path), *base, mimic)
+            model = pin.buildModelFromUrdf(str(path), *base, mimic)
+            if mimic:
+                limit_leaders(model, pin.buildModelFromUrdf(str(path), *base))
+            return model
         model = pin.buildModelFromMJCF(str(path))
         has_floating_base = floats(model)
         if floating_base and not has_floating_base:

@@ -35,7 +35,8 @@ def load_robot(
         package_dirs: Folders in which "package://..." and relative paths are searched.
         name: Name of the robot; by default the name in `source` or in the file.
         mimic: Whether joints of a file that follow others, by <mimic> of a URDF or a linear equality of two joints in
-            an MJCF, stay coupled. They then have no coordinate of their own, and no motor. By default they move freely.
+            an MJCF, stay coupled. They then have no coordinate of their own, and no motor; their limits bound the
+            joints that they follow. By default they move freely.
 
     Raises:
         UnknownNameError: No robot has this name; the message lists the valid names.

@@ -10,6 +10,7 @@ import numpy as np
 import pinocchio as pin
 
 from trajopt.robots.xml_elements import read_xml
+from trajopt.types import Reals
 
 _LOG = logging.getLogger(__name__)
 
@@ -28,7 +29,7 @@ def with_equalities(model: pin.Model, path: Path) -> pin.Model:
         model: Model of the file.
         path: The MJCF file.
     """
-    root = read_xml(path)
+    root, uncoupled = read_xml(path), model
     elements = [] if root is None else [*root.every()]
     references = {e.attributes.get("name"): e.attributes.get("ref", "0") for e in elements if e.tag == "joint"}
     for element in elements:
@@ -43,7 +44,38 @@ def with_equalities(model: pin.Model, path: Path) -> pin.Model:
             _LOG.warning("mimic: the equality of %s is left out, because %s", names, reason)
         else:
             model = _coupled(model, own)
+    limit_leaders(model, uncoupled)
     return model
+
+
+def limit_leaders(model: pin.Model, uncoupled: pin.Model) -> None:
+    """Narrows the limits of joints q to those of the joints y = a q + b that follow them, in place.
+
+    Limits of a follower that would leave no range are left out, with a warning. Limits of 0 and 0 are none.
+
+    Args:
+        model: Model with mimic joints.
+        uncoupled: The same model without them, which has the limits of all joints.
+    """
+    for index in model.mimicking_joints:
+        name, mimic = model.names[index], model.joints[index].extract()
+        free = uncoupled.joints[uncoupled.getJointId(name)]
+        if free.nq != 1 or not mimic.scaling:
+            continue
+        own = np.sort((_position_limits(uncoupled, free.idx_q) - mimic.offset) / mimic.scaling)
+        lower, upper = np.clip(_position_limits(model, mimic.idx_q), *own)
+        if lower >= upper:
+            _LOG.warning("mimic: the limits of %s are left out, as the joint that it follows would have no range", name)
+        elif np.isfinite(own).any():
+            model.lowerPositionLimit[mimic.idx_q], model.upperPositionLimit[mimic.idx_q] = lower, upper
+        fastest = np.array([uncoupled.velocityLimit[free.idx_v] / abs(mimic.scaling), model.velocityLimit[mimic.idx_v]])
+        model.velocityLimit[mimic.idx_v] = min(fastest[fastest > 0.0], default=0.0)
+
+
+def _position_limits(model: pin.Model, place: int) -> Reals:
+    """Limits (2,) of a coordinate; infinite ones for 0 and 0, as files have that set none."""
+    limits = np.array([model.lowerPositionLimit[place], model.upperPositionLimit[place]])
+    return limits if limits.any() else np.array([-np.inf, np.inf])
 
 
 def _coupled(model: pin.Model, own: Mapping[str, str]) -> pin.Model:

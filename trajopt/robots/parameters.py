@@ -29,6 +29,10 @@ PLACEMENT_QUANTITIES = ("translation", "rotation")
 JOINT_QUANTITIES = ("damping", "friction", "armature", *PLACEMENT_QUANTITIES)
 QUANTITIES = (*BODY_QUANTITIES, *JOINT_QUANTITIES)
 
+MOST = 1.01
+"""A moment of inertia above this multiple of the sum of the other two belongs to no body, even if rounded [-]."""
+_ROUND_OFF = 1e-9  # relative tolerance of symmetry, and of moments >= 0 [-]
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RobotParameter:
@@ -183,6 +187,14 @@ def check_inertias(values: Mapping[str, Reals]) -> None:
                     f"{name}: expected (xx, xy, xz, yy, yz, zz) of a positive semidefinite matrix, got {value}, which "
                     "no body has"
                 )
+
+
+def are_moments(moments: Reals) -> bool:
+    """True if a body can have an inertia (3, 3): symmetric, no moment negative or above the sum of the other two."""
+    least, middle, largest = np.linalg.eigvalsh(moments)
+    small = _ROUND_OFF * max(largest, 0.0)
+    symmetric = np.abs(moments - moments.T).max() <= small
+    return bool(symmetric and least >= -small and largest <= MOST * (least + middle))
 
 
 def flat_inertia(inertia: Reals) -> Reals:

@@ -9,7 +9,7 @@ import pinocchio as pin
 
 from trajopt.checks import check_array, check_positive, check_text
 from trajopt.errors import DuplicateNameError, InvalidArgumentError
-from trajopt.robots.parameters import check_inertias, is_payload
+from trajopt.robots.parameters import are_moments, is_payload
 from trajopt.robots.shapes import Shape
 
 STEEL = 7850.0
@@ -35,12 +35,17 @@ def with_payload(model: pin.Model, frame: int, mass: Any, com: Any, inertia: Any
     if carrier.parentJoint == 0:
         raise InvalidArgumentError(f"frame: expected one on a moving body, got {carrier.name!r}, fixed to the world")
     numbers = np.zeros(6) if inertia is None else check_array("inertia", inertia, (6,), cure="(xx, xy, xz, yy, yz, zz)")
-    check_inertias({"payload.inertia": numbers})
     about_com = np.zeros((3, 3))
     about_com[np.triu_indices(3)] = numbers
+    about_com += np.triu(about_com, 1).T
+    if not are_moments(about_com):
+        raise InvalidArgumentError(
+            "inertia: expected (xx, xy, xz, yy, yz, zz) with principal moments >= 0, none above the sum of the others, "
+            f"got {np.linalg.eigvalsh(about_com)} kg m², which no body has; pass inertia=None for a point"
+        )
     lever = check_array("com", com, (3,), cure="pass its centre of mass in the frame [m]")
     body = pin.Inertia(float(check_positive("mass", mass, unit="kg")), lever, np.eye(3))
-    body.inertia = about_com + np.triu(about_com, 1).T
+    body.inertia = about_com
     changed = model.copy()
     changed.addFrame(pin.Frame(name, carrier.parentJoint, frame, carrier.placement, pin.FrameType.OP_FRAME, body), True)
     return changed

@@ -79,7 +79,18 @@ def check_placement(argument: str, value: Any) -> Reals:
             f"{type(value).__name__} of shape {shape}"
         )
     array = check_array(argument, value, shape)
-    return np.column_stack([check_rotation(argument, array[:3, :3]), array[:3, 3]])
+    placement = np.column_stack([check_rotation(argument, array[:3, :3]), array[:3, 3]])
+    if not has_last_row(array):
+        raise InvalidArgumentError(
+            f"{argument}: expected a matrix (4, 4) with the last row (0, 0, 0, 1), got {array[3].tolist()}; its "
+            "position belongs in the last column"
+        )
+    return placement
+
+
+def has_last_row(matrices: Reals) -> bool:
+    """Whether the last rows of all matrices (..., 4, 4) are (0, 0, 0, 1); True for matrices (..., 3, 4)."""
+    return bool(np.all(np.abs(matrices[..., 3:, :] - [0.0, 0.0, 0.0, 1.0]) <= NORM_TOLERANCE))
 
 
 def check_twist(argument: str, value: Any) -> Reals:

@@ -18,8 +18,16 @@ from trajopt.types import Reals
 PARAMETER = "p:"
 """Prefix of parameter names among the arrays of a chunk."""
 
-OUTCOMES = ("index", "status", "converged", "cost", "iterations", "seconds", "error")
-"""Arrays of a chunk with one number or text per row; other arrays are parameters and trajectories."""
+OUTCOMES = {
+    "index": int,
+    "status": str,
+    "converged": bool,
+    "cost": float,
+    "iterations": int,
+    "seconds": float,
+    "error": str,
+}
+"""Arrays of a chunk with one number or text per row, and their types; others are parameters and trajectories."""
 
 _log = logging.getLogger(__name__)
 
@@ -67,6 +75,9 @@ class Columns:
 
 def read_columns(files: Sequence[Path]) -> tuple[Columns, tuple[Path, ...]]:
     """Returns the columns of all chunks with rows sorted by index, and the damaged files, which are left out."""
+    if not files:
+        none: dict[str, Any] = {name: np.zeros(0, kind) for name, kind in OUTCOMES.items()}
+        return Columns(files=(), chunk=none["index"], place=none["index"], outcomes=none, parameters={}), ()
     read: list[tuple[Path, dict[str, Any]]] = []
     damaged = []
     for file in files:

@@ -71,14 +71,14 @@ class Sweep(ExplainsAttributes):
 
     @classmethod
     def read(cls, folder: str | Path) -> Sweep:
-        """Opens the store of a sweep; the store of an interrupted sweep has the finished rows.
+        """Opens the store of a sweep; the store of an interrupted sweep has the finished rows, if there are any.
 
         Raises:
-            InvalidArgumentError: The folder is not a store, or has no readable chunk.
+            InvalidArgumentError: The folder is not a store, or all its chunks are damaged.
         """
         folder = check_path("folder", folder)
         files = chunk_files(folder)
-        if not files:
+        if not files and begun_rows(folder) == 0:
             raise InvalidArgumentError(
                 f"folder: expected the store of a sweep, got {shown(str(folder))} without chunks/*.npz; "
                 "trajopt.sweep(..., store=folder) writes one"
