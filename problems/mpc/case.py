@@ -77,7 +77,7 @@ class MPCCase:
             **fields: Other attributes of the case.
 
         Raises:
-            InvalidArgumentError: `period` is not positive, or longer than a knot of the problem.
+            InvalidArgumentError: `period` is not positive, or longer than the window of the problem.
         """
         dt = check_period(period, problem)
         controller = mpc.MPCController(problem, options=mpc.MPCOptions(dt=dt, **(options or {})))

@@ -36,9 +36,9 @@ def _example(size: int) -> str:
 
 
 def check_period(period: Any, problem: ShootingProblem) -> float:
-    """Returns the time between measurements [s]; raises InvalidArgumentError if it exceeds the first knot."""
+    """Returns the time between measurements [s]; raises InvalidArgumentError if it exceeds the window of a problem."""
     checked, times = check_positive("period", period, unit="s"), problem.times
-    knot = checked if times is None else float(times[1])
-    if checked > knot * (1.0 + 1e-9):
-        raise InvalidArgumentError(f"period: expected at most the duration of a knot, {knot:g} s, got {checked:g} s")
+    window = checked if times is None else float(times[-1])
+    if checked > window * (1.0 + 1e-9):
+        raise InvalidArgumentError(f"period: expected at most the window, N dt = {window:g} s, got {checked:g} s")
     return checked

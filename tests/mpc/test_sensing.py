@@ -222,8 +222,13 @@ def test_functions_that_fail_end_the_loop_with_an_error(arguments: dict[str, Any
         mpc.simulate(slider.controller(), None, [0.0, 0.0], 1.0, **arguments)
 
 
-def test_a_period_longer_than_a_knot_is_refused_in_seconds() -> None:
-    """A control is planned for its knot: held for longer, it makes arms diverge."""
-    with pytest.raises(InvalidArgumentError, match=r"dt: expected at most .* knot, 0.1 s, .* got 0.11 s; measure"):
-        slider.controller(dt=0.11)
+def test_a_period_beyond_the_horizon_is_refused_in_seconds() -> None:
+    with pytest.raises(InvalidArgumentError, match="dt: expected at most the window's duration 1.5 s, got 10 s"):
+        slider.controller(dt=10.0)
+
+
+def test_a_period_longer_than_a_knot_warns(caplog: pytest.LogCaptureFixture) -> None:
     assert slider.controller(dt=0.1).dt == 0.1
+    assert not caplog.records
+    assert slider.controller(dt=0.11).dt == 0.11
+    assert "dt: 0.11 s is longer than the first knot, 0.1 s" in caplog.text

@@ -75,12 +75,7 @@ class MPCController(Immutable):
         self.options = check_instance("options", MPCOptions() if options is None else options, MPCOptions)
         self.problem, self._x0 = copy.copy(problem), problem.x0
         self._window = Window(self.problem, self.options.dt)
-        self.dt = float(self._window.offsets[1]) if self.options.dt is None else self.options.dt
-        if self.dt > (1.0 + SAME) * (knot := float(self._window.offsets[1])):
-            raise InvalidArgumentError(
-                f"dt: expected at most the duration of the first knot, {knot:g} s, for which its control is planned, "
-                f"got {self.dt:g} s; measure more often, or build the problem with longer knots"
-            )
+        self.dt = self._window.period(self.options.dt)
         kind, own = _solver(solver, self.options.mode), self.options.solver_options
         self._plans_within = getattr(kind, "keeps_limits", False)  # of the models
         self._softens = kind.honours_soft_constraints and self.problem.nc > 0

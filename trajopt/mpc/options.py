@@ -34,8 +34,8 @@ class MPCOptions:
     """Options of MPCController.
 
     Attributes:
-        dt: Time between measurements, at most the duration of the first knot, for which a control is planned [s]; by
-            default that duration.
+        dt: Time between measurements [s]; by default the time from the first knot to the second one. If it is
+            longer, a control is held beyond the knot for which it is planned: it warns, as the loop may diverge.
         mode: "real-time" takes full SQP steps, and does all work that does not need the measurement before it arrives;
             it needs SolverSQP. "converged" solves each problem until the solver converges.
         iterations: SQP iterations of each step in mode "real-time" [-].

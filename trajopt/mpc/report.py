@@ -266,8 +266,8 @@ def _cures(log: ClosedLoop) -> list[str]:
         mode = "" if log.solver.startswith("real-time") else "mode 'real-time', "
         cures.append(
             f"steps take longer than the control period, {median:.3g} ms in the median and up to {1e3 * slow:.3g} ms "
-            f"in {_SLOW:.0f} % of the steps: use a period of {needed:g} ms or more (MPCOptions.dt) "
-            f"and knots at least as long, fewer knots, {mode}or a time_budget"
+            f"in {_SLOW:.0f} % of the steps: use a period of {needed:g} ms or more (MPCOptions.dt), "
+            f"fewer knots, {mode}or a time_budget"
         )
     budget = np.inf if log.time_budget is None else log.time_budget
     late = (log.statuses != "solved") & (log.feedback_times > budget)

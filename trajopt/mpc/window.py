@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -12,9 +13,12 @@ import numpy as np
 from trajopt.checks import check_mapping
 from trajopt.errors import InvalidArgumentError, function_raised, shown
 from trajopt.mpc.references import ArrayReference, FunctionReference
+from trajopt.mpc.shift import SAME
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.knots import Index, index_of
 from trajopt.types import Reals
+
+_log = logging.getLogger(__name__)
 
 Schedule = Callable[[Reals], Mapping[str, Any]]
 """Function from the times of all knots (N + 1,) [s] to rows (N + 1, *shape) by parameter name.
@@ -68,6 +72,23 @@ class Window:
     def duration(self) -> float:
         """Time from the first knot to the last one [s]."""
         return float(self.offsets[-1])
+
+    def period(self, dt: float | None) -> float:
+        """Time between measurements [s], by default the duration of the first knot; at most that of the window."""
+        knot, dt = float(self.offsets[1]), float(self.offsets[1]) if dt is None else dt
+        if dt > (1.0 + SAME) * self.duration:
+            raise InvalidArgumentError(
+                f"dt: expected at most the window's duration {self.duration:g} s, got {dt:g} s; use a smaller dt or "
+                "more knots"
+            )
+        if dt > (1.0 + SAME) * knot:
+            _log.warning(
+                "dt: %g s is longer than the first knot, %g s, for which its control is planned: the loop may diverge; "
+                "measure more often, or build the problem with longer knots",
+                dt,
+                knot,
+            )
+        return dt
 
     def follow(self, name: str, reference: Any, **how: bool) -> None:
         """Sets the reference of a parameter; None removes it."""
