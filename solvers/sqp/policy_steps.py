@@ -16,9 +16,8 @@ import numpy.typing as npt
 from trajopt.solution import IterationRecord
 from trajopt.solvers.qp import QPSolution, QPStatus
 from trajopt.solvers.sqp.merit import Descent, Taken
-from trajopt.solvers.sqp.method import FAILURES, MORE, Outcome, ProgramSteps
+from trajopt.solvers.sqp.method import FAILURES, Outcome, ProgramSteps
 from trajopt.solvers.sqp.progress import SQPProgress
-from trajopt.solvers.sqp.quadratic_model import FIRST_RIDGE
 from trajopt.solvers.sqp.workspace import Workspace
 from trajopt.types import Reals
 
@@ -189,8 +188,6 @@ class PolicySteps(ProgramSteps):
         full = taken is not None and taken.length == 1.0
         came = (descent.before - taken.merit) / (-0.5 * descent.slope) if taken and descent.slope < 0.0 else 0.0
         self._trusted = full and abs(came - 1.0) < AGREES
-        if full and came > 1.0 + AGREES and self._work.model.ridge <= FIRST_RIDGE:
-            self._ridge = self._work.model.ridge / MORE  # it holds back: a linear cost falls by twice the promise
 
     def _accept(self, run: SQPProgress, step: QPSolution, taken: Taken | None) -> None:
         """Moves to the rollout, if there is one, and takes the program's multipliers."""

@@ -12,7 +12,7 @@ from casadi import SX
 from tests.support import ocp_problems
 from tests.support.ocp_problems import OptimalControlProblem
 from trajopt import problems
-from trajopt.actions import ActionModelDiscrete, ActionModelLQR
+from trajopt.actions import ActionModelDiscrete
 from trajopt.actions.differential import DifferentialActionModelSymbolic
 from trajopt.actions.integrated import IntegratedActionModelRK4
 from trajopt.activations import ActivationModelSymbolic
@@ -146,13 +146,6 @@ def paid_to_leave(**limits: float) -> ShootingProblem:
     end = CostStack(state).add("far", ResidualModelState(state), weight=1.0, activation=away)
     knot = IntegratedActionModelRK4(Sledge(state, 1, costs, constraints=rows), dt=0.1)
     return ShootingProblem([0.1, 0.0], [knot] * 40, end)
-
-
-@pytest.mark.parametrize("slopes", [{"q": [1.0]}, {"r": [1.0]}], ids=str)
-def test_a_linear_cost_is_unbounded(slopes: dict[str, list[float]]) -> None:
-    """Its programs have no curvature but δ, which falls while steps bring more than it lets them promise."""
-    knot = ActionModelLQR([[1.0]], [[1.0]], [[0.0]], [[0.0]], **slopes)
-    assert SolverSQP(ShootingProblem([1.0], [knot] * 5, knot)).solve().status is SolverStatus.UNBOUNDED
 
 
 def test_a_cost_without_a_least_value_beside_rows_is_unbounded() -> None:
