@@ -95,6 +95,7 @@ class Attempts:
         number: Its number, from 1 [-].
         least: Least Σ w v² that a rollout was left with.
         units: Units at the guess.
+        own_units: Whether the present attempt has units of its own start, whose penalties lead elsewhere.
     """
 
     pending: list[str]
@@ -107,6 +108,7 @@ class Attempts:
     number: int = 1
     least: float = math.inf
     units: Units | None = None
+    own_units: bool = False
 
     @staticmethod
     def after(*, rolled: bool, interior: bool, feasibility: float) -> Attempts:
@@ -122,11 +124,6 @@ class Attempts:
             others = ["rollouts", "line"] if rolled else ["line", *others, "rollouts"]
             others += ["random"] * len(SIZES)
         return Attempts(["linear", *others], feasibility)
-
-    @property
-    def own_units(self) -> bool:
-        """Whether the present attempt has units of its own start, whose penalties lead elsewhere."""
-        return self.kind == "rest" or (self.kind == "random" and self._draws % EVERY == 1)
 
     @property
     def _draws(self) -> int:
@@ -145,6 +142,8 @@ class Attempts:
     def begin(self, iteration: int, kind: str) -> None:
         """Counts an attempt of a kind that begins after this iteration."""
         self.mark, self.number, self.kind = Mark(iteration), self.number + 1, kind
+        if kind not in ("close", "paused"):  # which go on in the units of the attempt before
+            self.own_units = kind == "rest" or (kind == "random" and self._draws % EVERY == 1)
 
     def put_first(self, attempt: str) -> None:
         """Moves an attempt before the others that are still to be made."""

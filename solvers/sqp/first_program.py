@@ -171,13 +171,15 @@ class FirstProgram:
         """Median cost v² / G H⁻¹ Gᵀ of removing a violation v that is left after the step [cost].
 
         The largest one would be that of a row that can hardly be moved to first order, as a car can't move sideways.
-        Of equations at the end it is that along each of their independent directions.
+        Of equations at the end it is that along each of their independent directions. A step that takes a control FAR
+        beyond its limits, as it costs next to nothing, is shortened: violations after it would say nothing.
         """
         e, step, c = self._e, self._step, self._e.c.copy()
         if not e.nc:
             return 0.0
-        c[:-1] += (e.C @ np.concatenate([step.dx[:-1], step.du], axis=1)[:, :, None])[:, :, 0]
-        c[-1] += e.terminal_C @ step.dx[-1]
+        part = 1.0 / np.max(np.abs(step.du) / (2.0 * FAR * self._half), initial=1.0)
+        c[:-1] += part * (e.C @ np.concatenate([step.dx[:-1], step.du], axis=1)[:, :, None])[:, :, 0]
+        c[-1] += part * (e.terminal_C @ step.dx[-1])
         beyond, variances = self._rows.beyond(c), self.row_variances(P, S)
         on, directions, values = self._independent(P, variances)
         costs = beyond**2 / np.where(variances > 0.0, variances, np.inf)

@@ -25,7 +25,7 @@ from trajopt.types import Reals
 
 LARGE = 100.0  # mean of the multipliers, of the scaled cost, beyond which stationarity is relative to it
 NEARLY = 1e-3  # part of the cost that a program promises of a guess that is nearly a solution
-WILD = 1e12  # typical cost of a guess over that of all coordinates of the solution: a shuttle's rollout had 1e48
+WILD = 1e3  # times the tolerance that a solution misses by, in units of all its coordinates, where its start's are wild
 LARGEST = 1e4  # times smaller than it is stationarity is taken at most: multipliers of a wild trajectory say nothing
 
 
@@ -147,13 +147,17 @@ class Workspace:
         self.judge(run)
 
     def sizes_are_wild(self, run: SQPProgress) -> bool:
-        """Whether units of a wild guess make all tolerances meaningless; then it takes those of the trajectory."""
+        """Whether units of a wild start make all tolerances meaningless; then it takes those of the trajectory."""
         e, most = self.evaluator, self.options.feasibility
-        held = max(run.largest_violation, e.largest_gap) <= most  # whatever the units are
-        if held or run.units.cost <= WILD * (abs(run.cost) + whole_cost(e)):
+        whole = abs(run.cost) + whole_cost(e)
+        if max(run.largest_violation, e.largest_gap) <= most or run.units.cost <= whole:  # whatever the units are
             return False
-        self.relate(run, self.units())
-        run.attempts.units = run.units
+        units = self.units(whole)
+        if max(largest(self.rows.beyond(e.c) / units.rows), units.largest_gap(e)) <= WILD * most:
+            return False
+        self.relate(run, units)
+        self.judge(run)
+        run.attempts.units = units
         return True
 
     def judge(self, run: SQPProgress) -> None:

@@ -197,13 +197,16 @@ def test_ends_of_attempts_with_sizes_of_their_own_are_not_compared() -> None:
     attempts, own = Attempts([]), []
     for number in range(6):
         attempts.pending = ["random"] * (len(SIZES) - 1 - number)
-        attempts.kind = "random"
+        attempts.begin(0, "random")
         own.append(attempts.own_units)
         attempts.end(dead_end(0.5 + number))
     assert own == [False, True, False, False, True, False]
     assert [each.squares for each in attempts.dead_ends] == [0.5, 2.5, 3.5, 5.5]
-    attempts.kind = "rest"
+    attempts.begin(0, "rest")
     attempts.end(dead_end(0.1))
+    for kind in ("close", "paused"):  # they go on from there
+        attempts.begin(0, kind)
+        attempts.end(dead_end(0.2))
     assert len(attempts.dead_ends) == 4
 
 

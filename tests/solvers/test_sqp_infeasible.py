@@ -42,4 +42,5 @@ def test_neighbours_with_a_solution(name: str, value: float) -> None:
 def test_attempts_that_end_differently_are_no_verdict(name: str, value: float) -> None:
     solution = solved(name, value)
     assert solution.status in (SolverStatus.MAX_ITERATIONS, SolverStatus.STALLED, SolverStatus.CONVERGED)
+    assert solution.converged == (max(v.max() for v in solution.violations().values()) < 1e-6)
     assert solution.description.contradictions == ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -251,3 +252,44 @@ def test_a_guess_that_is_the_solution_to_rounding_is_the_end(scale: float) -> No
     assert solution.converged
     assert solution.iterations <= 3
     assert 0.0 < solution.cost < 1e-20 * scale
+
+
+class Mixing(trajopt.DifferentialActionModelSymbolic):
+    """Two catalysts, of which u is the part of the first one: catalyst mixing of the COPS collection."""
+
+    def xdot(self, x: SX, u: SX) -> SX:
+        return ca.vertcat(u * (10.0 * x[1] - x[0]), u * (x[0] - 10.0 * x[1]) - (1.0 - u) * x[1])
+
+
+class Dragged(trajopt.DifferentialActionModelSymbolic):
+    """dv/dt = u - 0.3 v²."""
+
+    def acceleration(self, x: SX, u: SX) -> SX:
+        return u - 0.3 * x[1] ** 2
+
+
+def least(model: type, place: Callable[[SX], SX], x0: Reals, bounds: Reals, dt: float, weight: float) -> Solution:
+    """The least value of a place at the end, with a cost of the control; a car has to stop there."""
+    state = StateVector(2)
+    costs = trajopt.CostStack(state).add("effort", ResidualModelControl(state), weight=weight)
+    rows = ConstraintStack(state).add("limits", ResidualModelControl(state), lower=bounds[0], upper=bounds[1])
+    linear = trajopt.ActivationModelSymbolic(lambda r: r[0])
+    end = trajopt.CostStack(state).add("place", ResidualModelSymbolic(state, place), 1.0, linear)
+    stop = ConstraintStack(state)
+    if model is Dragged:
+        stop.add("stop", ResidualModelSymbolic(state, lambda x: x[1]), equals=0.0)
+    knot = trajopt.IntegratedActionModelRK4(model(state, 1, costs, constraints=rows), dt=dt)
+    return SolverSQP(ShootingProblem(x0, [knot] * 50, trajopt.ActionModelTerminal(end, constraints=stop))).solve()
+
+
+MIXING = (Mixing, lambda x: x[0] + x[1] - 1.0, np.array([1.0, 0.0]), np.array([0.0, 1.0]), 0.02)
+FAR_AWAY = (Dragged, lambda x: -x[0], np.zeros(2), np.array([-1.0, 1.0]), 0.1)
+
+
+@pytest.mark.parametrize("case", [MIXING, FAR_AWAY], ids=["mixing", "far away"])
+@pytest.mark.parametrize("weight", [1e-6, 1e-8, 1e-10])
+def test_a_control_that_costs_next_to_nothing_loosens_no_tolerance(case: Any, weight: float) -> None:
+    """A program without limits takes it to 1e8 times its limit, and the cost to bring it back is no typical one."""
+    free, solution = least(*case, 0.0), least(*case, weight)
+    assert solution.converged
+    assert solution.cost == pytest.approx(free.cost, abs=3.0 * weight + 1e-6)

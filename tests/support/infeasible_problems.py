@@ -234,6 +234,37 @@ def swing_up(torque: float) -> tuple[ShootingProblem, Guess]:
     return problem, ()
 
 
+class Plane(DifferentialActionModelSymbolic):
+    """ẍ = u in the plane."""
+
+    def acceleration(self, x: SX, u: SX) -> SX:
+        return u
+
+
+def in_plane(**rows: tuple[Callable[[SX], SX], Reals | float, Reals | float]) -> ShootingProblem:
+    """A mass at rest at 0 moves for 2 s with least effort; at the end it keeps these functions within bounds."""
+    state = StateVector(4, names=["x", "y", "vx", "vy"], units=["m", "m", "m/s", "m/s"])
+    costs = CostStack(state).add("effort", ResidualModelControl(state), weight=1.0)
+    last = ConstraintStack(state)
+    for name, (function, lower, upper) in rows.items():
+        last.add(name, ResidualModelSymbolic(state, function), lower=lower, upper=upper)
+    model = IntegratedActionModelRK4(Plane(state, 2, costs), dt=0.05)
+    return ShootingProblem(np.zeros(4), [model] * 40, ActionModelTerminal(CostStack(state), constraints=last))
+
+
+@kind((3.0, 1.5), (1.4, 0.5), ("disk", "line"), 130)
+def disk_and_line(far: float) -> tuple[ShootingProblem, Guess]:
+    """It ends within 1 m, where x + y is at least `far`; x + y is 1.414 m at most there."""
+    return in_plane(disk=(lambda x: ca.sumsqr(x[:2]), -INF, 1.0), line=(lambda x: x[0] + x[1], far, INF)), ()
+
+
+@kind((), (3.9, 2.0), ("left", "right"), 300, hard=(4.1, 5.0, 7.0, 50.0))
+def two_circles(apart: float) -> tuple[ShootingProblem, Guess]:
+    """It ends on two circles of 2 m; attempts that begin far away, where rows change by 1e9 m², are no solution."""
+    circles = (lambda x: ca.sumsqr(x[:2])), (lambda x: ca.sumsqr(x[:2] - ca.DM([apart, 0.0])))
+    return in_plane(left=(circles[0], 4.0, 4.0), right=(circles[1], 4.0, 4.0)), ()
+
+
 class Cart(DifferentialActionModelSymbolic):
     """ẍ = u, whose time step may be free."""
 
