@@ -24,8 +24,9 @@ def fastest(speed: SquaredSpeed, rows: HeldRows, x: Reals) -> tuple[Reals, int, 
 
         (∇²f + Gᵀ diag(λ / s) G) dx = -∇f - Gᵀ c,  ds = -G dx,  dλ = c - λ - λ ds / s
 
-    with c = 0 for a prediction, and then c = (μ - ds dλ) / s. The matrix has two diagonals beside the main one. Sum s λ
-    stays above a multiple of |∇f + Gᵀ λ| x: with smaller slacks, steps end at limits and are short. Rows without a jerk
+    with c = 0 for a prediction, and then c = (μ - ds dλ) / s. The matrix has two diagonals beside the main one. The
+    sum of s λ never rises, and stays above a multiple of |∇f + Gᵀ λ| x: with smaller slacks, steps end at limits and
+    are short. Rows without a jerk
     are linear and f is convex, so that the result is the global optimum. A jerk is limited more tightly by its
     linearisation than by its row, which tends to it.
 
@@ -46,7 +47,7 @@ def fastest(speed: SquaredSpeed, rows: HeldRows, x: Reals) -> tuple[Reals, int, 
             return x, iteration, SolverStatus.CONVERGED
         _, ds, dm, length = at.step(np.zeros_like(at.slacks))
         left = float(((at.slacks + length * ds) * (at.multipliers + length * dm)).sum())
-        mu = max(left**3 / at.gap**2, CENTRED * at.error) / at.slacks.size
+        mu = min(at.gap, max(left**3 / at.gap**2, CENTRED * at.error)) / at.slacks.size
         dx, ds, dm, length = at.step((mu - ds * dm) / at.slacks)
         length = min(1.0, INSIDE * length)
         x, multipliers = x + length * dx, at.multipliers + length * dm

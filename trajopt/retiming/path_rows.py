@@ -14,6 +14,7 @@ from trajopt.robots import Robot
 from trajopt.types import Reals
 
 POINTS = 30  # parts of an interval, at whose ends limits are evaluated; even, so that one is in the middle [-]
+FAR = 0.8  # part of a limit below which its row is dropped for the next motion [-]
 SLIGHT = 5e-5  # part of a limit by which a motion may exceed it before a row holds there [-]
 
 
@@ -47,7 +48,7 @@ class HeldRows:
 class PathRows:
     """Limits at POINTS + 1 points of each interval, and on both sides of up to POINTS waypoints in it.
 
-    They hold at the ends and in the middle of intervals, and where `hold` adds a row.
+    They hold at the ends and in the middle of intervals at first, then as `hold` chooses.
 
     Args:
         robot: The robot.
@@ -80,8 +81,8 @@ class PathRows:
         return np.concatenate([linear, np.cbrt(jerk**2 * b)], axis=2)
 
     def hold(self, used: Reals) -> None:
-        """Adds a row at each point where a motion exceeds a limit."""
-        self._held |= used > 1.0 + SLIGHT
+        """Adds a row at each point where a motion exceeds a limit, and drops rows that are far from theirs."""
+        self._held = (self._held & (used > FAR)) | (used > 1.0 + SLIGHT)
 
     def held(self) -> HeldRows:
         """Returns the rows that hold, and others in intervals where fewer do than in one of them."""
