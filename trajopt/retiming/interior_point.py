@@ -25,10 +25,8 @@ def fastest(speed: SquaredSpeed, rows: HeldRows, x: Reals) -> tuple[Reals, int, 
         (∇²f + Gᵀ diag(λ / s) G) dx = -∇f - Gᵀ c,  ds = -G dx,  dλ = c - λ - λ ds / s
 
     with c = 0 for a prediction, and then c = (μ - ds dλ) / s. The matrix has two diagonals beside the main one. The
-    sum of s λ never rises, and stays above a multiple of |∇f + Gᵀ λ| x: with smaller slacks, steps end at limits and
-    are short. Rows without a jerk
-    are linear and f is convex, so that the result is the global optimum. A jerk is limited more tightly by its
-    linearisation than by its row, which tends to it.
+    sum of s λ never rises, and stays above a multiple of |∇f + Gᵀ λ| x if it can: with smaller slacks, steps end at
+    limits and are short. Rows without a jerk are linear and f is convex, so that the result is the global optimum.
 
     Args:
         speed: The squared speed.

@@ -13,7 +13,8 @@ from trajopt.retiming.squared_speed import SquaredSpeed
 from trajopt.robots import Robot
 from trajopt.types import Reals
 
-POINTS = 30  # parts of an interval, at whose ends limits are evaluated; even, so that one is in the middle [-]
+PARTS = 10  # parts of an interval, at whose ends limits are evaluated, for each of 2 + its waypoints; even [-]
+WAYPOINTS = 16  # most waypoints of an interval that are points, too [-]
 FAR = 0.8  # part of a limit below which its row is dropped for the next motion [-]
 SLIGHT = 5e-5  # part of a limit by which a motion may exceed it before a row holds there [-]
 
@@ -46,7 +47,7 @@ class HeldRows:
 
 
 class PathRows:
-    """Limits at POINTS + 1 points of each interval, and on both sides of up to POINTS waypoints in it.
+    """Limits at equally many points of each interval, and on both sides of its waypoints.
 
     They hold at the ends and in the middle of intervals at first, then as `hold` chooses.
 
@@ -61,7 +62,7 @@ class PathRows:
     """
 
     def __init__(self, robot: Robot, path: JointPath, limits: JointLimits, speed: SquaredSpeed) -> None:
-        d, side = _points(path, speed)
+        d, side, parts = _points(path, speed)
         tau = np.minimum((np.arange(speed.N)[:, None] + d) / speed.N, 1.0)
         linear, jerk = (
             rows.reshape(*d.shape, *rows.shape[1:], 1)
@@ -72,7 +73,7 @@ class PathRows:
         self._jerk = jerk[..., 0, :] * b + jerk[..., 1, :] * slope + jerk[..., 2, :] * bend
         self._square, self._of_interval = b, speed.of_interval
         self._held = np.zeros((*d.shape, linear.shape[2] + jerk.shape[2]), dtype=bool)
-        self._held[:, [0, POINTS // 2, POINTS]] = True
+        self._held[:, [0, parts // 2, parts]] = True
 
     def used(self, x: Reals) -> Reals:
         """Returns parts of limits (N, points, rows), of powers such that those at half the speed are a quarter [-]."""
@@ -102,16 +103,21 @@ def _chosen(rows: Reals, held: npt.NDArray[np.bool_]) -> Reals:
     return np.ascontiguousarray(chosen.transpose(2, 1, 0))
 
 
-def _points(path: JointPath, speed: SquaredSpeed) -> tuple[Reals, Reals]:
-    """Points of each interval (N, points), as parts of its length, and the side of each where a jerk jumps."""
+def _points(path: JointPath, speed: SquaredSpeed) -> tuple[Reals, Reals, int]:
+    """Points of each interval (N, points) as parts of its length, and on which side of a waypoint they are.
+
+    The ends of equal parts come first; the last result is the number of these parts.
+    """
     N, waypoints = speed.N, path.waypoint_times(speed.rest) * speed.N
     k = np.minimum(waypoints.astype(int), N - 1)
     number = np.arange(len(k)) - np.searchsorted(k, k)  # of a waypoint among those of its interval
-    inside = (np.abs(waypoints - k - 0.5) < 0.5 - ASIDE) & (number < POINTS)
+    inside = (np.abs(waypoints - k - 0.5) < 0.5 - ASIDE) & (number < WAYPOINTS)
     k, waypoints, number = k[inside], waypoints[inside], number[inside]
-    d = np.full((N, POINTS + 1 + 2 * int(number.max(initial=-1) + 1)), 0.5)
-    d[:, : POINTS + 1] = np.linspace(0.0, 1.0, POINTS + 1)
-    d[k, POINTS + 1 + 2 * number] = d[k, POINTS + 2 + 2 * number] = waypoints - k
+    most = int(number.max(initial=-1)) + 1
+    parts = PARTS * (2 + most)
+    d = np.full((N, parts + 1 + 2 * most), 0.5)
+    d[:, : parts + 1] = np.linspace(0.0, 1.0, parts + 1)
+    d[k, parts + 1 + 2 * number] = d[k, parts + 2 + 2 * number] = waypoints - k
     side = np.ones_like(d)
-    side[:, POINTS::2] = -1.0
-    return d, side
+    side[:, parts::2] = -1.0
+    return d, side, parts
