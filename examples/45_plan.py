@@ -11,7 +11,7 @@ kinematics chooses the configuration.
 accelerations in a time that is one step longer.
 
 Look at: the hand goes around the edge of the board, and joints are at limits all the time, until it is optimised.
-Expected duration: 1.2169 s.
+Expected duration: 1.2139 s.
 """
 
 from __future__ import annotations

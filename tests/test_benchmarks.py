@@ -76,7 +76,7 @@ BRIEF: dict[Any, tuple[Callable[[], Any], dict[str, Any]]] = {
     ),
     track: (track.measure, {"DURATIONS": (0.1, 0.2)}),
     planning: (lambda: planning.measure(2, alone=0), {"ROBOTS": ("ur5",), "SCENES": {"slot": planning.SCENES["slot"]}}),
-    retiming: (retiming.measure, {"PATHS": 1, "INTERVALS": 20, "ROBOTS": ("ur5",)}),
+    retiming: (retiming.measure, {"PATHS": 1, "INTERVALS": (20, 20), "ROBOTS": ("ur5",)}),
     identification: (identification.measure, {"LOGS": 2, "STEPS": 40, "LINKS": (6, 7)}),
     inverse_dynamics: (inverse_dynamics.measure, {"FRAMES": (4, 8)}),
     articulations: (articulations.measure, {"STATES": 1000, "ROUNDS": 1}),

@@ -1,4 +1,4 @@
-"""Retiming of a UR5 and a Panda along random paths of 5 waypoints, beside TOPP-RA if `toppra` is installed."""
+"""Retiming of a UR5 and a Panda along random paths of 5 and 60 waypoints, beside TOPP-RA if `toppra` is installed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.benchmarks.table import table
 from trajopt.retiming import RetimedPath, retime
 from trajopt.types import Reals
 
-PATHS, WAYPOINTS, INTERVALS = 20, 5, 200  # [-]
+PATHS, WAYPOINTS, INTERVALS = 20, (5, 60), (200, 800)  # paths, waypoints of each, intervals for these numbers [-]
 ACCELERATION, JERK = 8.0, 500.0  # [rad/s²], [rad/s³]
 ROBOTS = ("ur5", "panda")
 CASES: dict[str, dict[str, float]] = {
@@ -22,24 +22,29 @@ CASES: dict[str, dict[str, float]] = {
     "velocity, torque": {},
     "velocity, torque, jerk": {"jerk": JERK},
 }
-TITLE = f"""Minimum time along {PATHS} random cubic splines through {WAYPOINTS} waypoints, {INTERVALS} intervals; limits
-of velocities and torques from the robots' files, accelerations {ACCELERATION:g} rad/s², jerks {JERK:g} rad/s³. TOPP-RA
+TITLE = f"""Minimum time along {PATHS} random cubic splines through 5 or 60 waypoints, 200 or 800 intervals; limits of
+velocities and torques from the robots' files, accelerations {ACCELERATION:g} rad/s², jerks {JERK:g} rad/s³. TOPP-RA
 has the same limits and as many intervals (required: at most 1.01 of its duration). Durations and times are medians."""
 
 
 def measure() -> dict[tuple[str, str], dict[str, float]]:
     """Figures by robot and limits."""
-    return {(name, case): _figures(name, limits) for name in ROBOTS for case, limits in CASES.items()}
+    return {
+        (name, f"{count} waypoints, {case}"): _figures(name, count, intervals, limits)
+        for name in ROBOTS
+        for count, intervals in zip(WAYPOINTS, INTERVALS)
+        for case, limits in CASES.items()
+    }
 
 
-def _figures(name: str, limits: dict[str, float]) -> dict[str, float]:
+def _figures(name: str, count: int, intervals: int, limits: dict[str, float]) -> dict[str, float]:
     robot, rng = _arm(name), np.random.default_rng(0)
-    peer = None if "jerk" in limits else _toppra()
+    peer = None if "jerk" in limits else _toppra(intervals)
     found, ours, ratios, theirs = list[RetimedPath](), list[float](), list[float](), list[float]()
     for _ in range(PATHS):
-        waypoints = _waypoints(robot, rng)
+        waypoints = _waypoints(robot, rng, count)
         start = time.perf_counter()
-        found.append(retime(robot, waypoints, intervals=INTERVALS, **limits))
+        found.append(retime(robot, waypoints, intervals=intervals, **limits))
         ours.append(time.perf_counter() - start)
         if peer is not None:
             duration, seconds = peer(robot, found[-1])
@@ -62,15 +67,15 @@ def _arm(name: str) -> trajopt.Robot:
     return robot.lock_joints([joint for joint in robot.joint_names if "finger" in joint])
 
 
-def _waypoints(robot: trajopt.Robot, rng: np.random.Generator) -> Reals:
+def _waypoints(robot: trajopt.Robot, rng: np.random.Generator, count: int) -> Reals:
     """Configurations within the middle of the limits."""
     lower, upper = (
         np.clip(each, -3.0, 3.0) for each in (robot.model.lowerPositionLimit, robot.model.upperPositionLimit)
     )
-    return 0.5 * (lower + upper) + 0.35 * (upper - lower) * rng.uniform(-1.0, 1.0, (WAYPOINTS, robot.nq))
+    return 0.5 * (lower + upper) + 0.35 * (upper - lower) * rng.uniform(-1.0, 1.0, (count, robot.nq))
 
 
-def _toppra() -> Callable[[trajopt.Robot, RetimedPath], tuple[float, float]] | None:
+def _toppra(intervals: int) -> Callable[[trajopt.Robot, RetimedPath], tuple[float, float]] | None:
     """Duration and time of TOPP-RA for the path and the limits of a motion; None if it is not installed."""
     try:
         import toppra
@@ -92,7 +97,7 @@ def _toppra() -> Callable[[trajopt.Robot, RetimedPath], tuple[float, float]] | N
             rows.append(constraint.JointTorqueConstraint(torques, bounds, none, discretization_scheme=between))
         start = time.perf_counter()
         curve = toppra.SplineInterpolator(path.parameters, path.waypoints)
-        grid = np.linspace(0.0, 1.0, INTERVALS + 1)
+        grid = np.linspace(0.0, 1.0, intervals + 1)
         solver = algorithm.TOPPRA(rows, curve, gridpoints=grid, solver_wrapper="seidel")
         duration = float(solver.compute_trajectory(0.0, 0.0).duration)
         return duration, time.perf_counter() - start

