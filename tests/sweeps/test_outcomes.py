@@ -128,7 +128,7 @@ def test_a_share_is_100_percent_only_if_it_is_all(tmp_path: Path) -> None:
 
 
 def test_the_table_has_components(outcomes: Sweep) -> None:
-    names = ["index", *(f"goal.reference[{i}]" for i in range(3)), "goal.weight", *columns.OUTCOMES[1:]]
+    names = ["index", *(f"goal.reference[{i}]" for i in range(3)), "goal.weight", *list(columns.OUTCOMES)[1:]]
     assert list(outcomes.table) == names
     assert list(outcomes.varied) == ["goal.reference[0]", "goal.reference[1]"]
     assert outcomes[:0].varied == {}
