@@ -26,6 +26,7 @@ class ControlLimits:
         upper: Upper limits.
         box: Limits of du, about the controls of the last `centre`.
         holds: Whether backward passes hold controls at a limit that their gains lead beyond.
+        held: Whether those of this iteration held any, so that they may promise less than there is to gain.
     """
 
     def __init__(self, evaluator: Evaluator, options: SolverOptions) -> None:
@@ -40,7 +41,7 @@ class ControlLimits:
         self.lower[:], self.upper[:] = self._e.control_limits()
         search.limit(self.lower, self.upper)
         self._e.k[:] = 0.0
-        self.holds = False
+        self.holds = self.held = False
 
     def centre(self) -> None:
         """Sets `box` to the limits lower - us and upper - us of a step du, with the evaluator's current controls us."""
@@ -56,6 +57,7 @@ class ControlLimits:
         box = self.box
         beyond = ((du < 0.0) & (box.lower == 0.0)) | ((du > 0.0) & (box.upper == 0.0))
         box.lower[beyond] = box.upper[beyond] = 0.0
+        self.held = self.held or bool(beyond.any())
         return bool(beyond.any())
 
     def clip(self, us: Reals) -> Reals:

@@ -226,6 +226,8 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
     def _backward(self, run: RolloutProgress) -> RiccatiOutcome | None:
         """Derivatives, and gains, with more regularisation until they exist; None if there is no direction."""
         options, fresh, lowered = self.options, not run.expanded, False
+        if self._limits:
+            self._limits.held = False
         x0 = run.x0 if self._border is None else self._border.start(0.0)
         expansion = self._evaluator.expansion(x0) if fresh else None
         if expansion is not None and run.iterations == 1 and options.relative_regularization:
@@ -361,8 +363,10 @@ class RolloutSolverAbstract(SolverAbstract[RolloutProgress]):
         cut = self._border is not None and self._border.chosen[1]
         confirmed = not cut and (run.confirmed or not options.confirm_gradient)
         if stop <= run.loose_tolerance and run.was_feasible and confirmed and self._is_small(run, stop):
-            run.status = SolverStatus.CONVERGED
-            return
+            if not (self._limits and self._limits.held):
+                run.status = SolverStatus.CONVERGED
+                return
+            self._limits.holds = False  # and the next passes confirm it
         at_limit = run.regularization >= options.max_regularization
         stuck = at_limit and (not step.accepted or step.length <= options.bad_step)
         over = stuck or run.iterations >= options.max_iterations

@@ -19,7 +19,7 @@ from trajopt.actions.integrated import IntegratedActionModelEuler, IntegratedAct
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, UnsupportedOperationError
 from trajopt.problems import load
-from trajopt.residuals import ResidualModelControl, ResidualModelState, ResidualModelSymbolic
+from trajopt.residuals import ResidualModelControl, ResidualModelState, ResidualModelSymbolic, ResidualModelTime
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.shooting.lagrangian import LagrangianHessian
@@ -195,6 +195,11 @@ def test_options_are_checked(kind: type[DDPOptions] | type[SQPOptions]) -> None:
     assert DDPOptions().hessian == BoxDDPOptions().hessian == "auto"
 
 
+class Mass(DifferentialActionModelSymbolic):
+    def acceleration(self, x: SX, u: SX) -> SX:
+        return u
+
+
 class PlanarQuadrotor(DifferentialActionModelSymbolic):
     """Two propellers of at most `most` [N] lift .5 kg."""
 
@@ -263,6 +268,22 @@ def test_controls_that_gains_lead_beyond_a_limit_are_held(kind: Solver, monkeypa
     without = kind(problem).solve(us=us)
     assert not without.converged
     assert sum(not record.accepted for record in without.history) > 30
+
+
+def test_what_held_controls_leave_is_no_end() -> None:
+    """A mass that moves 1 m in free time: a pass that holds some of its controls promises nothing before the end."""
+    state = StateVector(2)
+    running = CostStack(state).add("effort", ResidualModelControl(state), weight=0.01)
+    running.add("time", ResidualModelTime(state), weight=1.0)
+    end = CostStack(state).add("goal", ResidualModelState(state, [1.0, 0.0]), weight=1e4)
+    node = IntegratedActionModelRK4(Mass(state, 1, running, lower=[-2.0], upper=[2.0]), dt=0.05)
+    problem = ShootingProblem([0.0, 0.0], [node] * 40, ActionModelTerminal(end))
+    problem.free("dt", lower=0.005, upper=0.2)
+    one, other = SolverBoxDDP(problem).solve(), SolverBoxFDDP(problem).solve()
+    assert one.converged
+    assert other.converged
+    assert other.cost == pytest.approx(one.cost, rel=1e-9)
+    assert 40 * float(other.unknowns["dt"]) == pytest.approx(np.sqrt(2.0), rel=1e-3)  # 2 √(d / a)
 
 
 def test_sqp_has_the_same_choice() -> None:
