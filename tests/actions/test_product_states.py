@@ -12,7 +12,7 @@ import pytest
 from casadi import SX
 
 import trajopt
-from tests.support.own_states import StateCircle
+from tests.support.own_states import StateCircle, StateStretched
 from trajopt import StateProduct, StateSE3, StateSO3, StateVector
 from trajopt.errors import InvalidArgumentError
 from trajopt.solvers import SolverFDDP
@@ -127,6 +127,33 @@ def test_order_of_integration_on_a_pose(integrator: str, order: int) -> None:
 
 
 # --- a user's own manifold -------------------------------------------------------------------------------------------
+
+
+class Decay(trajopt.DifferentialActionModelSymbolic):
+    """ẏ = -y³ + u of the coordinate y of a stretched number."""
+
+    def xdot(self, x: SX, u: SX) -> SX:
+        """Tangent vector of ẋ: the derivative of x ⊕ dx by dx is 1 at dx = 0."""
+        return -(x**3) + u
+
+
+def test_runge_kutta_on_a_manifold_that_is_no_group() -> None:
+    """The derivative of ⊕ by the step depends on x there, not on the step alone."""
+    state = StateStretched()
+    costs = trajopt.CostStack(state).add("state", trajopt.ResidualModelState(state, [0.2]), weight=1.0)
+    model = trajopt.IntegratedActionModelRK4(Decay(state, 1, costs), dt=0.4)
+    numeric = trajopt.ActionModelNumDiff(model)
+    x, u, data, expected = np.array([0.7]), np.array([0.9]), model.create_data(), numeric.create_data()
+    for each, own in ((model, data), (numeric, expected)):
+        each.calc(own, x, u)
+        each.calc_diff(own, x, u)
+    for name in ("Fx", "Fu", "Lx", "Lu"):
+        np.testing.assert_allclose(getattr(data, name), getattr(expected, name), rtol=0, atol=1e-8)
+    plane = trajopt.StateVector(1)
+    flat = trajopt.IntegratedActionModelRK4(Decay(plane, 1, trajopt.CostStack(plane)), dt=0.4)
+    plain = flat.create_data()
+    flat.calc(plain, x, u)
+    assert abs(data.xnext[0] - plain.xnext[0]) < 2e-3  # both are of order 4
 
 
 class Pendulum(trajopt.DifferentialActionModelSymbolic):

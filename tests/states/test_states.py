@@ -98,7 +98,7 @@ def compiled(state: StateAbstract) -> ca.Function:
     x, y, dx = SX.sym("x", state.nx), SX.sym("y", state.nx), SX.sym("dx", state.ndx)
     outputs = [state.sx_integrate(x, dx), state.sx_difference(x, y)]
     outputs += [*state.sx_jintegrate(x, dx), *state.sx_jdifference(x, y)]
-    outputs += [state.sx_tangent_basis(x), state.sx_tangent_projection(x)]
+    outputs += [state.sx_jintegrate_inverse(x, dx), state.sx_tangent_basis(x), state.sx_tangent_projection(x)]
     return ca.Function("state", [x, y, dx], outputs)
 
 
@@ -213,6 +213,17 @@ def test_expressions_equal_numbers(state: StateAbstract, scale: float | str) -> 
             np.testing.assert_allclose(a, e, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("scale", [*SCALES, 5.0])
+@every_state
+def test_inverse_of_the_derivative_by_the_step(state: StateAbstract, scale: float | str) -> None:
+    if scale == 5.0 and isinstance(state, StateOwnRotation):
+        return  # its inverse is the derivative of ⊖, of another step with the same end
+    rng = np.random.default_rng(1)
+    x, dx = state.rand(rng), random_step(state, rng, scale)
+    inverse = np.array(compiled(state)(x, state.integrate(x, dx), dx)[-3])
+    np.testing.assert_allclose(inverse @ state.jintegrate(x, dx)[1], np.eye(state.ndx), rtol=0, atol=1e-12)
+
+
 # --- identities ------------------------------------------------------------------------------------------------------
 
 
@@ -323,7 +334,7 @@ def test_differentiated_expressions_equal_the_jacobians(scale: float | str) -> N
 
 @pytest.mark.parametrize("scale", [0.0, 1e-9, 1e-3, 0.01, 0.19, 0.21, 1.0])
 def test_second_derivatives_are_finite_and_right(scale: float) -> None:
-    """Derivative of the expression of jdifference, against central differences of the numeric one."""
+    """Derivatives of jdifference, and of the inverse of jintegrate, against central differences of the numbers."""
     state = StateMultibody(load_robot("hector"))
     x, y = SX.sym("x", state.nx), SX.sym("y", state.nx)
     second = ca.densify(state.sx_jdifference(x, y)[1])
@@ -335,6 +346,14 @@ def test_second_derivatives_are_finite_and_right(scale: float) -> None:
         lambda e: state.jdifference(x0, state.integrate(y0, e))[1].ravel(order="F"), state.ndx
     )
     assert_jacobian(np.array(f(x0, y0)), expected)
+    dx = SX.sym("dx", state.ndx)
+    inverse = ca.densify(state.sx_jintegrate_inverse(x, dx))
+    g = ca.Function("slope", [x, dx], [ca.jacobian(ca.vec(inverse), dx)])
+    step = scale * rng.uniform(-1, 1, state.ndx)
+    expected = central_differences(
+        lambda e: np.linalg.inv(state.jintegrate(x0, step + e)[1]).ravel(order="F"), state.ndx
+    )
+    assert_jacobian(np.array(g(x0, step)), expected)
 
 
 def test_jacobian_selection() -> None:

@@ -51,6 +51,24 @@ class StateTwistedPlane(trajopt.StateAbstract):
         return ca.vertcat(c * d[0] + s * d[1], c * d[1] - s * d[0], x1[2] - x0[2])
 
 
+class StateStretched(trajopt.StateAbstract):
+    """A number with x ⊕ dx = x + sinh(c dx) / c, whose derivative by dx depends on x by c = 1 + sin(x) / 2, too."""
+
+    def __init__(self) -> None:
+        super().__init__(1, 1)
+
+    def zero(self) -> npt.NDArray[np.float64]:
+        return np.zeros(1)
+
+    def sx_integrate(self, x: SX, dx: SX) -> SX:
+        c = 1.0 + 0.5 * ca.sin(x)
+        return x + ca.sinh(c * dx) / c
+
+    def sx_difference(self, x0: SX, x1: SX) -> SX:
+        c = 1.0 + 0.5 * ca.sin(x0)
+        return ca.asinh(c * (x1 - x0)) / c
+
+
 class StateOwnRotation(trajopt.StateAbstract):
     """SO(3) from the formulas of this package, but with derived derivatives and numbers."""
 

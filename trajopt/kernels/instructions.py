@@ -114,6 +114,8 @@ def merged(table: InstructionTable, inputs: Patterns, outputs: Patterns) -> Inst
 
 def table_numbers(table: InstructionTable) -> list[int]:
     """Numbers of the tables that a function reads."""
+    if not (table.records[:, 0] == ca.OP_CALL).any():
+        return []
     constants, values, found = iter(table.constants), dict[int, float](), dict[int, None]()
     for op, first, second, _ in table.records.tolist():
         if op == ca.OP_CONST:

@@ -35,6 +35,12 @@ def half_angle(t: SX) -> tuple[SX, SX]:
     return cosine, half_sinc
 
 
+def half_cotangent(t: SX) -> SX:
+    """Coefficient k of the logarithm from t = θ²."""
+    cosine, half_sinc = half_angle(t)
+    return cosine / (2 * half_sinc)
+
+
 def exp_coefficients(t: SX) -> tuple[SX, SX, SX, SX]:
     """Coefficients (cos(θ/2), sin(θ/2)/θ, B, C) of the exponential map, from t = θ²."""
     cosine, half_sinc = half_angle(t)

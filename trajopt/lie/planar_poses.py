@@ -11,7 +11,7 @@ from __future__ import annotations
 import casadi as ca
 from casadi import SX
 
-from trajopt.lie.coefficients import exp_coefficients, half_angle, log_coefficient
+from trajopt.lie.coefficients import exp_coefficients, half_angle, half_cotangent, log_coefficient
 
 
 def turn(p: SX, cosine: SX, sine: SX | float) -> SX:
@@ -34,8 +34,7 @@ def exp_planar(v: SX) -> tuple[SX, SX, SX]:
 
 def log_planar(p: SX, w: SX) -> tuple[SX, SX]:
     """Velocity (2,) that moves by p (2,) while turning by ω [rad], and k = (ω/2) cot(ω/2)."""
-    cosine, half_sinc = half_angle(w**2)
-    k = cosine / (2 * half_sinc)
+    k = half_cotangent(w**2)
     return turn(p, k, -w / 2), k
 
 

@@ -15,7 +15,14 @@ from functools import cached_property
 import casadi as ca
 from casadi import SX
 
-from trajopt.lie.coefficients import exp_coefficients, exp_slopes, log_coefficient, log_second_slope, log_slope
+from trajopt.lie.coefficients import (
+    exp_coefficients,
+    exp_slopes,
+    half_cotangent,
+    log_coefficient,
+    log_second_slope,
+    log_slope,
+)
 from trajopt.lie.matrices import block_triangular, dual_quadratic, quadratic, symmetric_product
 from trajopt.lie.quaternions import quaternion_of_rotation, quaternion_to_rotation
 from trajopt.lie.rotations import log_quaternion
@@ -60,9 +67,7 @@ class PoseLog:
     @cached_property
     def jacobian(self) -> SX:
         """Right Jacobian (6, 6), the inverse of `jexp6`: log(M exp(δ)) = log(M) + jacobian δ to first order."""
-        v, w, d, slope, s = self._v, self._w, self._d, self._slope, ca.dot(self._w, self._v)
-        upper_right = dual_quadratic(v, w, -(2 * d + slope * self._t) * s, 0.5, 0.0, d, slope * s)
-        return block_triangular(quadratic(w, self._k, 0.5, d), upper_right)
+        return _jlog(self._v, self._w, self._k, self._d, self._slope)
 
     @property
     def left_jacobian(self) -> SX:
@@ -97,6 +102,22 @@ class PoseLog:
     @cached_property
     def _slope(self) -> SX:
         return log_slope(self._t, self._k, self._d)
+
+
+def jlog_twist(twist: SX) -> SX:
+    """Right Jacobian (6, 6) of the logarithm at the exponential of a twist (v, ω): the inverse of `jexp6`."""
+    v, w = twist[:3], twist[3:]
+    t = ca.sumsqr(w)
+    k = half_cotangent(t)
+    d = log_coefficient(t, k)
+    return _jlog(v, w, k, d, log_slope(t, k, d))
+
+
+def _jlog(v: SX, w: SX, k: SX, d: SX, slope: SX) -> SX:
+    """Right Jacobian (6, 6) of the logarithm at a twist, from the coefficients k, D and S."""
+    s = ca.dot(w, v)
+    upper_right = dual_quadratic(v, w, -(2 * d + slope * ca.sumsqr(w)) * s, 0.5, 0.0, d, slope * s)
+    return block_triangular(quadratic(w, k, 0.5, d), upper_right)
 
 
 def log_of_motion(rotation: SX, translation: SX) -> PoseLog:

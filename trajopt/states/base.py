@@ -226,6 +226,13 @@ class StateAbstract(ExplainsAttributes, ABC):
         first, second = self._derivatives["jdifference"](x0, x1)
         return first, second
 
+    def sx_jintegrate_inverse(self, x: SX, dx: SX) -> SX:
+        """Expression of the inverse of the derivative of x ⊕ dx with respect to dx, sparse, shape (ndx, ndx).
+
+        It is the derivative of x' ⊖ x with respect to x' at x' = x ⊕ dx, where (x ⊕ dx) ⊖ x = dx.
+        """
+        return self.sx_jdifference(x, self.sx_integrate(x, dx))[1]
+
     def sx_tangent_basis(self, x: SX) -> SX:
         """Expression of d(x ⊕ dx)/d dx at dx = 0, sparse, shape (nx, ndx)."""
         return SX(self._derivatives["basis"](x))

@@ -40,6 +40,10 @@ class StateOfPartsAbstract(StateAbstract):
         first, second = zip(*self._expressions("jdifference", x0=x0, x1=x1))
         return SX(ca.diagcat(*first)), SX(ca.diagcat(*second))
 
+    def sx_jintegrate_inverse(self, x: SX, dx: SX) -> SX:
+        """Inverse of the derivative of x ⊕ dx with respect to dx, block-diagonal, shape (ndx, ndx)."""
+        return SX(ca.diagcat(*self._expressions("jintegrate_inverse", x=x, dx=dx)))
+
     def sx_tangent_basis(self, x: SX) -> SX:
         """Expression of d(x ⊕ dx)/d dx at dx = 0, block-diagonal, shape (nx, ndx)."""
         return SX(ca.diagcat(*self._expressions("tangent_basis", x=x)))

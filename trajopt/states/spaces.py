@@ -14,6 +14,7 @@ from casadi import SX
 
 from trajopt.lie import planar_poses as planar
 from trajopt.lie import poses, quaternions, rotations
+from trajopt.lie.coefficients import half_cotangent
 
 
 class ConfigurationSpace(ABC):
@@ -59,6 +60,10 @@ class ConfigurationSpace(ABC):
         """Derivatives of q1 ⊖ q0 with respect to q0 and q1, shape (nv, nv) each."""
 
     @abstractmethod
+    def jintegrate_inverse(self, q: SX, v: SX) -> SX:
+        """Inverse of the derivative of q ⊕ v with respect to v, shape (nv, nv)."""
+
+    @abstractmethod
     def tangent_basis(self, q: SX) -> SX:
         """d(q ⊕ v)/dv at v = 0, shape (nq, nv)."""
 
@@ -86,6 +91,9 @@ class VectorSpace(ConfigurationSpace):
 
     def jdifference(self, q0: SX, q1: SX) -> tuple[SX, SX]:
         return -SX.eye(self.nv), SX.eye(self.nv)
+
+    def jintegrate_inverse(self, q: SX, v: SX) -> SX:
+        return SX.eye(self.nv)
 
     def tangent_basis(self, q: SX) -> SX:
         return SX.eye(self.nv)
@@ -115,6 +123,9 @@ class CircleSpace(ConfigurationSpace):
     def jdifference(self, q0: SX, q1: SX) -> tuple[SX, SX]:
         return -SX.eye(1), SX.eye(1)
 
+    def jintegrate_inverse(self, q: SX, v: SX) -> SX:
+        return SX.eye(1)
+
     def tangent_basis(self, q: SX) -> SX:
         return ca.vertcat(-q[1], q[0])
 
@@ -143,6 +154,9 @@ class RotationSpace(ConfigurationSpace):
     def jdifference(self, q0: SX, q1: SX) -> tuple[SX, SX]:
         right, left = rotations.jlog_rotation(*self._turn(q0, q1))
         return -left, right
+
+    def jintegrate_inverse(self, q: SX, v: SX) -> SX:
+        return rotations.jlog_rotation(v, half_cotangent(ca.sumsqr(v)))[0]
 
     def tangent_basis(self, q: SX) -> SX:
         return 0.5 * quaternions.tangent_columns(q)
@@ -179,6 +193,9 @@ class PlanarPoseSpace(ConfigurationSpace):
     def jdifference(self, q0: SX, q1: SX) -> tuple[SX, SX]:
         right, left = planar.jlog_planar(*self._twist(q0, q1))
         return -left, right
+
+    def jintegrate_inverse(self, q: SX, v: SX) -> SX:
+        return planar.jlog_planar(v[:2], v[2], half_cotangent(v[2] ** 2))[0]
 
     def tangent_basis(self, q: SX) -> SX:
         basis = SX(4, 3)
@@ -222,6 +239,9 @@ class PoseSpace(ConfigurationSpace):
     def jdifference(self, q0: SX, q1: SX) -> tuple[SX, SX]:
         log = self._log(q0, q1)
         return -log.left_jacobian, log.jacobian
+
+    def jintegrate_inverse(self, q: SX, v: SX) -> SX:
+        return poses.jlog_twist(v)
 
     def tangent_basis(self, q: SX) -> SX:
         return ca.diagcat(quaternions.quaternion_to_rotation(q[3:]), 0.5 * quaternions.tangent_columns(q[3:]))

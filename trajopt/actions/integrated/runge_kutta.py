@@ -1,7 +1,7 @@
-"""Explicit Runge-Kutta steps on a manifold, with derivatives: stages y = x ⊕ dt Σ a κ, result x⁺ = x ⊕ dt Σ b κ.
+"""Explicit Runge-Kutta steps on a manifold, with derivatives: stages y = x ⊕ s, s = dt Σ a κ, result x⁺ = x ⊕ dt Σ b κ.
 
-κ = ∂(y ⊖ x)/∂y k is the rate k of a stage at y, mapped to the tangent space at x. The map is the identity for vectors
-and for joints with one axis. Without it the order on rotations would be 2.
+κ = ∂(y ⊖ x)/∂y k is the rate k of a stage at y, mapped to the tangent space at x: on a Lie group a function of s alone.
+The map is the identity for vectors and for joints with one axis. Without it the order on rotations would be 2.
 
 Source: Hairer, Lubich, Wanner, Geometric Numerical Integration, IV.8.2 (Munthe-Kaas methods).
 """
@@ -98,12 +98,13 @@ class RungeKutta:
                 numbers = {a: call(ca.Function("constant", [], [SX(a)]))[0] for a in times}
                 advance = self._advance(len(used), derivatives=derivatives)
                 at = call(advance, x, *_columns([stage for _, stage in used]), dt, *(numbers[a] for a in times))
+                at, moved = at[: 1 + derivatives], at[1 + derivatives :]
             else:
                 start = ca.Function("identity", [], [self._sensitivity(SX.eye(self._n), 0.0)])
-                at = (x, *call(start)) if derivatives else (x,)
+                at, moved = (x, *call(start)) if derivatives else (x,), ()
             rate = field(i, *at)
             if self._curved:
-                rate = call(self._seen(derivatives=derivatives), x, *at, *rate)
+                rate = call(self._seen(bool(used), derivatives=derivatives), x, *moved, *at, *rate)
             done.append((*at, *rate))
         return done
 
@@ -129,45 +130,49 @@ class RungeKutta:
         shapes = {"y": (self._state.nx, 1), "Z": (rows, self._s), "f": (size, 1), "D": (size, self._s)}
         return [[SX.sym(name, *shape) for _ in range(count)] for name, shape in shapes.items()]
 
-    def _seen(self, *, derivatives: bool) -> ca.Function:
-        """Function that maps the result of a stage to κ, with its derivative (ndx, ndx + inputs)."""
+    def _seen(self, moved: bool, *, derivatives: bool) -> ca.Function:
+        """Function that maps the result of a stage to κ, with its derivative (ndx, ndx + inputs).
+
+        Its arguments are x, then s and the derivative of s if the stage has `moved` from x, y, Z, f and D.
+        """
         n, x, ((y,), (Z,), (f,), (D,)), k = self._n, self._x, self._symbols(1, self._size), SX.sym("k", self._n)
-        to_x, rate = self._state.sx_jdifference(x, y)[1], self._rate(y, f)
+        rate, s, S = self._rate(y, f), SX.sym("s", n), SX.sym("S", n, self._s)
+        to_x = self._state.sx_jintegrate_inverse(x, s) if moved else SX.eye(n)
         if not derivatives:
-            return ca.Function("seen", [x, y, f], [to_x @ rate])
-        by_x = jacobian(to_x @ k, x) @ self._state.sx_tangent_basis(x)
-        by_y = jacobian(to_x @ k, y) @ self._state.sx_tangent_basis(y)
-        by_x, by_y = ca.substitute([by_x, by_y], [k], [rate])
-        change = to_x @ self._rate_sensitivity(Z, D) + by_y @ Z[:n, :] + ca.horzcat(by_x, SX(n, self._s - n))
-        return ca.Function("seen_diff", [x, y, Z, f, D], [to_x @ rate, change])
+            return ca.Function("seen", [x, *[s] * moved, y, f], [to_x @ rate])
+        change = to_x @ self._rate_sensitivity(Z, D)
+        if moved:
+            by_s, by_x = jacobian(to_x @ k, s), jacobian(to_x @ k, x) @ self._state.sx_tangent_basis(x)
+            by_s, by_x = ca.substitute([by_s, by_x], [k], [rate])
+            change += by_s @ S + ca.horzcat(by_x, SX(n, self._s - n))
+        return ca.Function("seen_diff", [x, *[s, S] * moved, y, Z, f, D], [to_x @ rate, change])
 
     def _advance(self, count: int, *, derivatives: bool) -> ca.Function:
         """Function that computes y, and Z, of the next stage from the `count` stages before."""
         a, c = [SX.sym("a") for _ in range(count)], SX.sym("c")
         times = [self._dt, *a, c] if derivatives and self._control is not None else [self._dt, *a]
-        inputs, results = self._moved([each * self._dt for each in a], SX(1), derivatives=derivatives)
-        return ca.Function(
-            "advance", [*inputs, *times], [results[0], *(self._sensitivity(by, c) for by in results[1:])]
-        )
+        inputs, (y, *by), moved = self._moved([each * self._dt for each in a], SX(1), derivatives=derivatives)
+        results = [y, *(self._sensitivity(each, c) for each in by), *moved * self._curved]
+        return ca.Function("advance", [*inputs, *times], results)
 
     def _finish(self, *, derivatives: bool) -> ca.Function:
         """Function that computes x⁺, and its derivative (ndx, ndx + inputs)."""
-        inputs, results = self._moved([SX(b) for b in self.tableau.b if b], self._dt, derivatives=derivatives)
+        inputs, results, _ = self._moved([SX(b) for b in self.tableau.b if b], self._dt, derivatives=derivatives)
         return ca.Function("finish", [*inputs, self._dt], results)
 
-    def _moved(self, weights: Sequence[SX], scale: SX, *, derivatives: bool) -> tuple[list[SX], list[SX]]:
-        """Symbols, and x ⊕ scale Σ weight κ as an expression of them, with its derivative."""
+    def _moved(self, weights: Sequence[SX], scale: SX, *, derivatives: bool) -> tuple[list[SX], list[SX], list[SX]]:
+        """Symbols, x ⊕ s with s = scale Σ weight κ as an expression of them, and s, each with its derivative."""
         n, (ys, Zs, fs, Ds) = self._n, self._symbols(len(weights), self._n if self._curved else self._size)
         step = scale * sum((w * self._rate(y, f) for w, y, f in zip(weights, ys, fs)), SX(0))
         moved = self._state.sx_integrate(self._x, step)
         if not derivatives:
-            return [self._x, *ys, *fs], [moved]
+            return [self._x, *ys, *fs], [moved], [step]
         change = scale * sum((w * self._rate_sensitivity(Z, D) for w, Z, D in zip(weights, Zs, Ds)), SX(0))
         if self._by_time is not None:
             change += jacobian(step, self._dt) @ ca.horzcat(SX(1, n), self._by_time)
         first, second = self._state.sx_jintegrate(self._x, step)
         by = second @ change + ca.horzcat(first, SX(n, self._s - n))
-        return [self._x, *ys, *Zs, *fs, *Ds], [moved, by]
+        return [self._x, *ys, *Zs, *fs, *Ds], [moved, by], [step, change]
 
 
 def _columns(stages: Sequence[tuple[Any, ...]]) -> list[Any]:
