@@ -10,6 +10,7 @@ import numpy.typing as npt
 from trajopt.types import Reals
 
 RELAX = 1e-10  # by which bounds lie further out, as those of IPOPT: a row that nothing moves may be at its bound
+FINEST = 1e-4  # of a bound: what that is relative to at least, so that it is no rounding
 PUSH = 1e-2  # first distance of a slack from its bound, relative to the bound, at least the size, or to the range
 PART = 0.99  # part of its distance from 0 that a slack or a multiplier may lose in one step
 DEAREST = 20.0  # first product z d, in typical costs; of 20 cars round a corner 19 converge, without it 15
@@ -36,12 +37,15 @@ class Bounds:
     size: Reals
 
     @staticmethod
-    def of(lower: Reals, upper: Reals, size: Reals) -> Bounds:
-        """Builds the bounds from lower <= c <= upper (n, nc), infinite where a row has no bound."""
+    def of(lower: Reals, upper: Reals, size: Reals, unit: Reals) -> Bounds:
+        """Builds the bounds from lower <= c <= upper (n, nc), infinite where a row has no bound.
+
+        `unit` (n, nc) is what violations of rows are measured by, from which a size may differ.
+        """
         sides, equal = np.stack([lower, upper]), lower == upper
         on = np.isfinite(sides) & ~equal
         sides = np.where(on, sides, 0.0)
-        sides += np.where(on, SIGN * RELAX * np.maximum(size, np.abs(sides)), 0.0)
+        sides += np.where(on, SIGN * RELAX * np.maximum(np.minimum(size, unit), FINEST * np.abs(sides)), 0.0)
         return Bounds(equal, np.where(equal, lower, 0.0), on, sides, size)
 
     @property
