@@ -23,6 +23,7 @@ LEAST = 1e-3  # part of a row's distance from its bound that it moves at least
 TURNS = 50  # of an angle beyond which it moves by one turn at most: torques alone turn a light wrist 100 times
 BEYOND = 1e3  # times half the width of a row's bounds, likewise: arms at rest with a cost of torques alone move by 4e4
 TURN = 2.0 * np.pi  # [rad]
+HIDDEN, HOLD = 1e-6, 1e16  # part of a variance that hides a direction; factor by which rows lost in rounding are held
 EARLY, NOISE = 0.1, 1e-6  # part of the knots that are early; coordinate, relative to moves there, that may be rounding
 
 
@@ -35,6 +36,7 @@ class FirstProgram:
         riccati: Recursion on the evaluator's arrays.
         within: Cost E by which rows with two bounds move by half their width at most, and angles by a turn [cost]; None
             without such limits.
+        held: Curvature along each row at the end (nc,), > 0; None without any.
 
     Attributes:
         solved: Whether it has a solution; if not, the methods have no meaning.
@@ -44,8 +46,10 @@ class FirstProgram:
         coordinates: Coordinates of some of the states, the first and the last one among them (number, ndx).
     """
 
-    def __init__(self, e: Evaluator, rows: RowBounds, riccati: Riccati, within: float | None = None) -> None:
-        n = e.state.ndx
+    def __init__(
+        self, e: Evaluator, rows: RowBounds, riccati: Riccati, within: float | None = None, held: Reals | None = None
+    ) -> None:
+        n, self.held = e.state.ndx, held
         width = (rows.u_upper - rows.u_lower).max(axis=0, initial=0.0)
         self._e, self._rows, self._half = e, rows, np.where(width > 0.0, 0.5 * width, np.inf)
         self.limited = bool(np.isfinite(self._half).any())
@@ -53,6 +57,9 @@ class FirstProgram:
         self.angles = np.array([unit == "rad" for unit in e.state.tangent_units])
         if within is not None:
             lq = _within_bounds(lq, e, within / _half_widths(rows) ** 2, within / TURN**2 * self.angles)
+        if held is not None:
+            on, C = _equations(rows), e.terminal_C
+            lq = replace(lq, terminal_H=lq.terminal_H + (C[on].T * held[on]) @ C[on])
         riccati = riccati if lq is riccati.lq else Riccati(lq)
         self.solved = bool(e.nu) and riccati.factor().failure is None
         if not self.solved:
@@ -90,7 +97,8 @@ class FirstProgram:
     def row_variances(self, P: Reals, S: Reals, *, together: bool = False) -> Reals:
         """G H⁻¹ Gᵀ of each row (T + 1, nc), from `variances`: the mean over all knots with the same model.
 
-        Those of equations at the end are of each alone, or of each while the others stay, if they are taken `together`.
+        Those of equations at the end are of each alone, or of each while the others stay, if they are taken `together`
+        or held.
         """
         e, n = self._e, self._e.state.ndx
         result = np.zeros(e.c.shape)
@@ -103,8 +111,8 @@ class FirstProgram:
         for kind in e.running:
             knots = list(kind.knots)
             result[knots] = result[knots].mean(axis=0)
-        if together:
-            on, directions, values = self._independent(P, result)
+        if together or self.held is not None:
+            on, directions, values, _ = self._independent(P, result)
             result[-1, on] = 1.0 / (directions**2 / values).sum(axis=1)
         return result
 
@@ -181,21 +189,65 @@ class FirstProgram:
         c[:-1] += part * (e.C @ np.concatenate([step.dx[:-1], step.du], axis=1)[:, :, None])[:, :, 0]
         c[-1] += part * (e.terminal_C @ step.dx[-1])
         beyond, variances = self._rows.beyond(c), self.row_variances(P, S)
-        on, directions, values = self._independent(P, variances)
+        on, directions, values, _ = self._independent(P, variances)
         costs = beyond**2 / np.where(variances > 0.0, variances, np.inf)
         costs[-1, on] = 0.0
         costs = np.concatenate([costs.ravel(), (directions.T @ beyond[-1, on]) ** 2 / values])
         costs = costs[costs > SLIGHT * costs.max(initial=0.0)]
         return float(np.quantile(costs, 0.5, method="lower")) if costs.size else 0.0
 
-    def _independent(self, P: Reals, variances: Reals) -> tuple[Any, Reals, Reals]:
-        """Mask (nc,) of n equations at the end, directions in which these move independently (n, number), variances."""
-        rows = self._rows
-        on = (rows.general & (rows.lower == rows.upper) & (variances > 0.0))[-1]
-        C, sizes = self._e.terminal_C[on], np.sqrt(variances[-1, on])
-        values, directions = np.linalg.eigh(C @ P[-1] @ C.T / np.outer(sizes, sizes))
+    def growth(self) -> float:
+        """Logarithm by which growth of the system raises variances of rows at the end: twice that of half the time."""
+        P, C = self.variances(np.zeros(self._e.state.ndx), 0.0)[0], self._e.terminal_C[_equations(self._rows)]
+        half, end = (((C @ each) * C).sum(axis=-1) for each in (P[self._e.T // 2], P[-1]))
+        some = (half > 0.0) & (end > half)
+        return 2.0 * float(np.log(end[some] / half[some]).max(initial=0.0))
+
+    def holding(self) -> Reals | None:
+        """Curvatures along rows at the end (nc,) under which fewer directions of theirs are hidden; None if none is.
+
+        A hidden direction has next to none of the variance of the equations that it moves. These are held by that much
+        more, and the others as before: a body beside a pole that stands upright keeps its variance.
+        """
+        P, S = self.variances(np.zeros(self._e.state.ndx), 0.0)
+        variances = self.row_variances(P, S)[-1] if self.held is None else 1.0 / self.held
+        on, _, _, (values, directions) = self._independent(P, np.atleast_2d(variances))
+        hidden = values < HIDDEN
+        if not hidden.any():
+            return None
+        held = 1.0 / np.where(variances > 0.0, variances, 1.0)
+        held[on] *= 1.0 + directions[:, hidden] ** 2 @ (1.0 / np.maximum(values[hidden], 1.0 / HOLD))
+        return held
+
+    def _independent(self, P: Reals, variances: Reals) -> tuple[Any, Reals, Reals, Any]:
+        """Mask (nc,) of n equations at the end, directions in which these move independently (n, number), variances.
+
+        Under a curvature ρ that holds it a variance v is v / (1 + ρ v); those returned are without it. Then eigenvalues
+        and eigenvectors of the correlations, or of the variances in units of 1 / ρ.
+        """
+        on = _equations(self._rows) & (variances[-1] > 0.0)
+        C, sizes = self._e.terminal_C[on], np.sqrt(variances[-1, on] if self.held is None else 1.0 / self.held[on])
+        values, directions = pairs = np.linalg.eigh(C @ P[-1] @ C.T / np.outer(sizes, sizes))
         kept = values > ROUNDING
-        return on, directions[:, kept] / sizes[:, None], values[kept]
+        free = values if self.held is None else values / np.maximum(1.0 - values, ROUNDING)
+        return on, directions[:, kept] / sizes[:, None], free[kept], pairs
+
+
+def first_program(e: Evaluator, rows: RowBounds, riccati: Riccati) -> FirstProgram:
+    """The first program; of an unstable system, one that holds the equations at the end by curvatures along them.
+
+    Such a system grows along few directions, and the variance of all equations along these hides that of the others: a
+    cart-pole that stands upright for 4 s could move by 1e10 m along one. Held, it moves by about as much along all.
+    """
+    first = plain = FirstProgram(e, rows, riccati)
+    growth = plain.growth() if plain.solved and _equations(rows).any() else 0.0
+    held = plain.holding() if growth > -np.log(HIDDEN) else None
+    while held is not None:
+        if growth < 0.0 or not first.solved:
+            return plain  # equations that depend on each other
+        first, growth = FirstProgram(e, rows, riccati, held=held), growth - np.log(HOLD)
+        held = first.holding() if first.solved else held
+    return first
 
 
 def coordinates_of(e: Evaluator) -> Reals:
@@ -242,6 +294,11 @@ def _within_bounds(lq: LinearQuadratic, e: Evaluator, curvature: Reals, angles: 
     np.einsum("tii->ti", H)[:, : angles.size] += angles
     np.einsum("ii->i", terminal_H)[:] += angles
     return replace(lq, H=H, terminal_H=terminal_H)
+
+
+def _equations(rows: RowBounds) -> Any:
+    """Mask (nc,) of the rows at the end that are equations."""
+    return (rows.general & (rows.lower == rows.upper))[-1]
 
 
 def _start_sizes(rows: RowBounds, n: int, at: Reals) -> Reals:

@@ -10,7 +10,7 @@ import numpy as np
 from trajopt.shooting.evaluator import Evaluator
 from trajopt.solvers.norms import largest, total
 from trajopt.solvers.riccati import Riccati
-from trajopt.solvers.sqp.first_program import ROUNDING, FirstProgram, whole_cost
+from trajopt.solvers.sqp.first_program import ROUNDING, FirstProgram, first_program, whole_cost
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Units:
             cost: Typical cost, if it is known [cost]; else that of the first program, but not less than a hundredth of
                 the cost of the trajectory, or of what its gaps add to that.
         """
-        first = FirstProgram(e, rows, riccati)
+        first = first_program(e, rows, riccati)
         if not first.solved:
             return Units.plain(e)
         P, S = first.variances(np.zeros(e.state.ndx), 0.0)
@@ -79,7 +79,7 @@ class Units:
         if ROUNDING**2 * whole_cost(e) >= E:  # the guess is the solution
             E = whole_cost(e) or 1.0
         spins = first.spins(P, E)
-        if (spins or first.leaves_bounds(P, S, E)) and (held := FirstProgram(e, rows, riccati, within=E)).solved:
+        if (spins or first.leaves_bounds(P, S, E)) and (held := FirstProgram(e, rows, riccati, E, first.held)).solved:
             inside = held.variances(np.zeros(e.state.ndx), 0.0)
             before, after = (np.einsum("tii->i", each) for each in (P, inside[0]))
             if spins or np.all(after <= HELD * before):

@@ -93,6 +93,24 @@ def test_torques_go_through_the_actuation() -> None:
     assert not d.Cx[0].any()
 
 
+def test_limits_of_motors_and_thrusters_are_limits() -> None:
+    """Those of joints imply a motor's limit behind a gear, but not one of its own, and no thrust."""
+    arm = state_of("planar-3r")
+    gears = np.diag([5.0, 5.0, 5.0])
+    assert "motors" not in trajopt.ConstraintStack.of_robot(arm, trajopt.ActuationModelMatrix(arm, gears)).names
+    weak = trajopt.ActuationModelMatrix(arm, gears, lower=[-np.inf, -0.1, -np.inf], upper=[0.2, np.inf, np.inf])
+    rows = trajopt.ConstraintStack.of_robot(arm, weak)
+    np.testing.assert_array_equal(rows["motors"].lower, [-np.inf, -0.1, -np.inf])
+    np.testing.assert_array_equal(rows["motors"].upper, [0.2, np.inf, np.inf])
+    assert "motors" not in trajopt.ConstraintStack.of_robot(arm, weak, torques=False).names
+    drone = trajopt.StateMultibody(trajopt.load_robot("hector"))
+    rotors = [trajopt.Thruster((0.2, 0.0, 0.0), upper=8.0), trajopt.Thruster((-0.2, 0.0, 0.0), lower=0.5, upper=8.0)]
+    thrusts = trajopt.ActuationModelFloatingBaseThrusters(drone, rotors)
+    rows = trajopt.ConstraintStack.of_robot(drone, thrusts)
+    np.testing.assert_array_equal(rows["motors"].lower, [0.0, 0.5])
+    np.testing.assert_array_equal(rows["motors"].upper, [8.0, 8.0])
+
+
 def test_elements_of_a_state() -> None:
     state = state_of("talos_arm")
     names = [state.tangent_names[9], state.tangent_names[2]]

@@ -325,6 +325,27 @@ def test_a_contact_of_a_user() -> None:
         Motion(contact_dynamics_of(stack_of("hopper", wheel=Wheel(state, "foot0", gains=(1.0, 0.0)))))
 
 
+class Rolling(trajopt.ContactModelAbstract):
+    """A wheel about the y axis of its frame that rolls along x, with its radius as a run-time parameter."""
+
+    def __init__(self, state: trajopt.StateMultibody, frame: str, radius: float) -> None:
+        super().__init__(state, [frame], 1)
+        self.radius = self.parameter("radius", radius, unit="m")
+
+    def projections(self, motions: Motions) -> dict[str, SX]:
+        return {self.frame: SX(ca.horzcat(1, 0, 0, 0, -self.radius, 0))}
+
+
+def test_the_jacobian_of_a_users_contact_may_have_parameters() -> None:
+    state, x, u = robot_state("hopper"), random_state("hopper", 0), np.ones(2)
+    small, large = (
+        contact_dynamics_of(stack_of("hopper", wheel=Rolling(state, "foot0", radius))) for radius in (0.1, 0.3)
+    )
+    assert_same_motion(Motion(small)(x, u, contacts__wheel__radius=0.3), Motion(large)(x, u), 1e-12)
+    torques = [small.quasi_static(x, parameters={"contacts.wheel.radius": 0.3}), large.quasi_static(x)]
+    np.testing.assert_allclose(*torques, rtol=0, atol=1e-9)
+
+
 def test_a_contact_that_is_added_twice_gets_parameters_of_its_own() -> None:
     state = robot_state("hopper")
     contact = ContactModel3D(state, "foot0", reference=np.zeros(3), gains=(1.0, 0.0))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from casadi import SX
 
+import trajopt
 from tests.support import arm_reaches, free_problems
 from tests.support.random_starts import FAMILIES, solve_from
 from trajopt.actions import ActionModelTerminal
@@ -181,6 +182,22 @@ def test_exact_is_refused_for_models_that_have_none(solver: Solver) -> None:
         UnsupportedOperationError, match="such as .* contacts, has no Hessian of the Lagrangian; use hessian="
     ):
         solver(problem, solver.options_type(hessian="exact")).solve()  # type: ignore[call-arg]
+
+
+def test_exact_is_refused_for_runge_kutta_steps_of_a_floating_base() -> None:
+    """Euler's have one; the message names what lacks it, as there is no contact."""
+    state = trajopt.StateMultibody(trajopt.load_robot("hector"))
+    costs = trajopt.CostStack(state).add("motors", trajopt.ResidualModelControl(state), weight=1.0)
+    motors = trajopt.ActuationModelFloatingBaseThrusters(state, [trajopt.Thruster((0.0, 0.0, 0.0))])
+    flight = trajopt.DifferentialActionModelFreeFwdDynamics(state, motors, costs)
+    for step in (trajopt.IntegratedActionModelEuler, trajopt.IntegratedActionModelRK4):
+        problem = trajopt.ShootingProblem(state.zero(), [step(flight, 0.1)] * 2, trajopt.CostStack(state))
+        solver = SolverSQP(problem, SQPOptions(hessian="exact", max_iterations=1))
+        if step is trajopt.IntegratedActionModelEuler:
+            solver.solve()
+        else:
+            with pytest.raises(UnsupportedOperationError, match="Runge-Kutta step of a floating base or with contacts"):
+                solver.solve()
 
 
 @pytest.mark.parametrize("kind", [DDPOptions, SQPOptions])

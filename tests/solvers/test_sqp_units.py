@@ -19,7 +19,7 @@ from trajopt.constraints import ConstraintStack
 from trajopt.residuals import ResidualModelControl, ResidualModelSymbolic
 from trajopt.shooting import ShootingProblem
 from trajopt.solution import Solution
-from trajopt.solvers import SolverSQP, SQPOptions
+from trajopt.solvers import SolverIpopt, SolverSQP, SQPOptions
 from trajopt.solvers.sqp.first_program import deviations
 from trajopt.states import StateVector
 from trajopt.types import Reals
@@ -293,3 +293,39 @@ def test_a_control_that_costs_next_to_nothing_loosens_no_tolerance(case: Any, we
     free, solution = least(*case, 0.0), least(*case, weight)
     assert solution.converged
     assert solution.cost == pytest.approx(free.cost, abs=3.0 * weight + 1e-6)
+
+
+class _Upright(ActionModelDiscrete):
+    """Cart with a pole that stands upright, θ'' = 25 θ - a, and a body beside it, in Euler steps of 20 ms."""
+
+    def __init__(self) -> None:
+        super().__init__(StateVector(6), nu=2)  # places of cart and body, angle; their rates
+
+    def next_state(self, x: SX, u: SX) -> SX:
+        """The next state."""
+        rates = x[3:] + 0.02 * ca.vertcat(u, 25.0 * x[2] - u[0])
+        return ca.vertcat(x[:3] + 0.02 * rates, rates)
+
+    def running_cost(self, x: SX, u: SX) -> SX:
+        """Effort."""
+        return 0.01 * ca.sumsqr(u)
+
+    def terminal_cost(self, x: SX) -> SX:
+        """None."""
+        return SX(0)
+
+
+@pytest.mark.parametrize("T", [200, 400, pytest.param(2000, marks=pytest.mark.slow)])
+def test_an_upright_pole_hides_no_equation_at_the_end(T: int) -> None:
+    """From rest to rest, 1 m and 2 m away. In 40 s the pole grows by 1e86, and rounding hides all other directions."""
+    end = ConstraintStack(StateVector(6)).add(
+        "goal", trajopt.ResidualModelState(StateVector(6), [1.0, 2.0, 0.0, 0.0, 0.0, 0.0]), equals=0.0
+    )
+    last = trajopt.ActionModelTerminal(trajopt.CostStack(StateVector(6)), constraints=end)
+    problem = ShootingProblem(np.zeros(6), [_Upright()] * T, last)
+    solution, known = SolverSQP(problem).solve(), SolverIpopt(problem).solve()
+    assert solution.converged
+    assert known.converged
+    assert solution.iterations <= 10
+    assert np.abs(solution.violations()["goal"]).max() < 1e-8
+    np.testing.assert_allclose(solution.cost, known.cost, rtol=1e-6)

@@ -99,9 +99,10 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
     ) -> Self:
         """Builds constraints "positions", "velocities" and "torques" from the limits of a robot's joints.
 
-        With the positions, distance joints get a constraint "distances". A floating base has no limits. Infinite
-        limits are switched off, and so are pairs of zeros in the robot's file; a constraint without any limit is left
-        out. You can add more constraints to the stack.
+        With the positions, distance joints get a constraint "distances". Limits of the actuation's own, such as those
+        of thrusts, are a constraint "motors" on the controls. A floating base has no limits. Infinite limits are
+        switched off, and so are pairs of zeros in the robot's file; a constraint without any limit is left out. You can
+        add more constraints to the stack.
 
         Args:
             state: State of the robot; its bounds limit positions and velocities.
@@ -109,7 +110,7 @@ class ConstraintStack(ResidualStackAbstract[Constraint]):
                 of a horizon, torques are left out.
             positions: Whether to limit positions [rad, m].
             velocities: Whether to limit velocities [rad/s, m/s].
-            torques: Whether to limit torques and forces of the driven joints [N m, N].
+            torques: Whether to limit torques and forces of the driven joints, and motors [N m, N].
             collisions: Whether to keep its links apart from each other, or obstacles from which to keep them apart as
                 well: a constraint "collisions", see `ResidualModelCollisions`.
             margin: Least distance from obstacles, and of links from each other, there at most 0.01 m if there are any

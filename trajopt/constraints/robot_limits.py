@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from trajopt.actuation.base import ActuationModelAbstract
+from trajopt.actuation.matrix import ActuationModelMatrix
 from trajopt.checks import check_flag
 from trajopt.residuals.base import ResidualModelAbstract
+from trajopt.residuals.control import ResidualModelControl
 from trajopt.residuals.joint_distance import ResidualModelJointDistance
 from trajopt.residuals.joint_effort import ResidualModelJointEffort
 from trajopt.residuals.state import ResidualModelState
@@ -41,6 +43,10 @@ def robot_limits(
     if check_flag("torques", torques) and actuation is not None:
         effort = ResidualModelJointEffort(state, actuation)
         _add(limits, "torques", effort, *effort.own_bounds)
+        joints = ActuationModelMatrix(state, actuation.matrix)  # its limits are those that efforts of joints imply
+        lower = np.where(actuation.lower > joints.lower, actuation.lower, -np.inf)
+        upper = np.where(actuation.upper < joints.upper, actuation.upper, np.inf)
+        _add(limits, "motors", ResidualModelControl(state), lower, upper)
     return limits
 
 

@@ -15,6 +15,7 @@ from trajopt.dynamics.robot_expressions import RobotExpressions
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels.program import Program
 from trajopt.model.base import Model
+from trajopt.model.parameters import ParameterLayout
 from trajopt.model.programs import kept
 from trajopt.types import Reals
 
@@ -22,7 +23,7 @@ Stack = TouchStackAbstract[Any]
 
 
 def statics(model: Model, stack: Stack) -> Program:
-    """Program (x, activity of each contact, parameters of the robot) -> gravity torques (nv,), and J (nc, nv).
+    """Program (x, parameters of the robot and the stack) -> gravity torques (nv,), and J (nc, nv).
 
     The rows of J are zero for inactive contacts.
 
@@ -38,13 +39,12 @@ def _build_statics(stack: Stack) -> Program:
     still = SX(np.zeros(state.nv))
     robot = RobotExpressions(state.model, x[: state.nq], still, parameters=state.robot.parameters)
     motions = frame_motions(robot, still, stack.frames)
-    active = SX.sym("active", len(stack.names))
-    rows = [ca.repmat(active[i], stack[name].nc, 1) for i, name in enumerate(stack.names)]
-    jacobian = stack.jacobian(motions)
-    if rows:
-        jacobian = jacobian * ca.repmat(ca.vertcat(*rows), 1, state.nv)
-    symbols = [x, active, state.layout.symbols]
-    return Program.of("statics", ca.Function("statics", symbols, [robot.gravity(), jacobian]))
+    jacobian = stack.jacobian(motions) * ca.repmat(stack.switches(), 1, state.nv)
+    return Program.of("statics", ca.Function("statics", [x, _layout(stack).symbols], [robot.gravity(), jacobian]))
+
+
+def _layout(stack: Stack) -> ParameterLayout:
+    return ParameterLayout(stack.state.layout.parameters | stack.parameters())
 
 
 def rest_forces(model: Model, stack: Stack, matrix: Reals, x: Reals, parameters: Mapping[str, Any] | None) -> Reals:
@@ -57,9 +57,7 @@ def rest_forces(model: Model, stack: Stack, matrix: Reals, x: Reals, parameters:
         x: State.
         parameters: Values of run-time parameters, those that differ from the defaults.
     """
-    values = {name: p.default for name, p in stack.parameters().items()} | dict(parameters or {})
-    active = [float(values[key]) for key in stack.active_names().values()]
-    gravity, jacobian = statics(model, stack).evaluate(x, active, stack.state.layout.column_of(values))
+    gravity, jacobian = statics(model, stack).evaluate(x, _layout(stack).column_of(parameters or {}))
     return np.asarray(np.linalg.pinv(np.hstack([matrix, jacobian.T])) @ gravity.ravel(), dtype=np.float64)
 
 
@@ -75,8 +73,7 @@ def check_independent(model: Model, stack: Stack, cure: str) -> None:
     active = [name for name, key in stack.active_names().items() if parameters[key].default]
     if not active:
         return
-    point = stack.state.rand(0), np.ones(len(stack.names)), stack.state.layout.column()  # a state without symmetry
-    _, rows = statics(model, stack).evaluate(*point)
+    _, rows = statics(model, stack).evaluate(stack.state.rand(0), _layout(stack).column())  # a state without symmetry
     jacobian = rows[np.repeat([name in active for name in stack.names], list(stack.sizes.values()))]
     rank = np.linalg.matrix_rank(jacobian, tol=1e-9 * max(1.0, float(np.abs(jacobian).max())))
     if rank < len(jacobian):
