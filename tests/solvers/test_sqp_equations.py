@@ -41,7 +41,7 @@ def program(rng: np.random.Generator) -> tuple[StageQP, Bounds]:
     lower[:, 2] = -np.inf
     lower[1, 1] = -np.inf
     upper = np.where(np.isfinite(lower), 0.0, np.inf)
-    return qp, Bounds.of(lower, upper, rng.uniform(0.5, 2.0, size=lower.shape))
+    return qp, Bounds.of(lower, upper, *[rng.uniform(0.5, 2.0, size=lower.shape)] * 2)
 
 
 def dense(qp: StageQP, bounds: Bounds, residual: Reals, y: Reals, delta: Reals) -> tuple[Reals, Reals]:

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import casadi as ca
 import numpy as np
 import pytest
+from casadi import SX
 
 from tests.support.hard_problems import crane, double_integrator, trailer
 from tests.support.interior import interior_steps
+from trajopt.actions import ActionModelTerminal
+from trajopt.actions.differential import DifferentialActionModelSymbolic
+from trajopt.actions.integrated import IntegratedActionModelRK4
+from trajopt.constraints import ConstraintStack
+from trajopt.costs import CostStack
+from trajopt.residuals import ResidualModelControl, ResidualModelState, ResidualModelSymbolic
 from trajopt.shooting import ShootingProblem
 from trajopt.shooting.evaluator import Evaluator
-from trajopt.solvers import SolverSQP
+from trajopt.solvers import SolverSQP, SQPOptions
 from trajopt.solvers.sqp.filter import Filter
 from trajopt.solvers.sqp.interior import InteriorSteps
 from trajopt.solvers.sqp.interior.barrier import Barrier, Bounds, longest
+from trajopt.states import StateVector
 from trajopt.types import Reals
 
 INF = np.inf
@@ -23,7 +32,7 @@ UPPER = np.array([[1.0, 3.0, 2.0, INF]])
 
 
 def barrier(c: Reals, mu: float = 0.1) -> Barrier:
-    return Barrier.at(Bounds.of(LOWER, UPPER, np.ones_like(LOWER)), np.array([c]), mu)
+    return Barrier.at(Bounds.of(LOWER, UPPER, *[np.ones_like(LOWER)] * 2), np.array([c]), mu)
 
 
 def test_slacks_begin_inside() -> None:
@@ -206,6 +215,35 @@ def test_a_row_that_nothing_moves_may_be_at_its_bound() -> None:
     assert solution.history[-1].method == "interior"
     assert solution.iterations <= 100  # it took 138
     assert solution.cost == pytest.approx(5.2768365, rel=1e-6)
+
+
+class Drone(DifferentialActionModelSymbolic):
+    """A drone of 0.5 kg in a vertical plane: x = (place, pitch, rates), u = the thrusts of two rotors [N]."""
+
+    def acceleration(self, x: SX, u: SX) -> SX:
+        push = (u[0] + u[1]) / 0.5
+        return ca.vertcat(-push * ca.sin(x[2]), push * ca.cos(x[2]) - 9.81, 50.0 * (u[0] - u[1]))
+
+
+def test_an_optimum_ends_the_solve_whatever_the_sizes_of_the_steps() -> None:
+    """Bounds were relaxed by 90 times what may be violated, and it stayed at the optimum for 250 iterations."""
+    state, hover = StateVector(6), [2.4525, 2.4525]
+    costs = CostStack(state).add("effort", ResidualModelControl(state, hover), weight=1.0)
+    rows = ConstraintStack(state).add("thrusts", ResidualModelControl(state), lower=0.0, upper=6.0)
+    circles = ResidualModelSymbolic(
+        state, lambda x: ca.vertcat(ca.sumsqr(x[:2] - [1.0, 0.05]), ca.sumsqr(x[:2] - [2.0, 1.2]))
+    )
+    rows.add("circles", circles, lower=0.25)
+    goal = np.array([3.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+    end = ConstraintStack(state).add("goal", ResidualModelState(state, goal), equals=0.0)
+    knot = IntegratedActionModelRK4(Drone(state, 2, costs, constraints=rows), dt=0.05)
+    problem = ShootingProblem(state.zero(), [knot] * 60, ActionModelTerminal(CostStack(state), constraints=end))
+    guess = np.linspace(state.zero(), goal, 61), np.tile(hover, (60, 1))
+    solution = SolverSQP(problem, SQPOptions(steps="linear")).solve(*guess)
+    assert solution.converged
+    assert solution.history[-1].method == "interior"
+    assert solution.iterations <= 100
+    assert solution.cost < 0.0365  # of several optima
 
 
 def test_a_step_that_regularisation_shortens_counts_as_short() -> None:

@@ -227,10 +227,7 @@ class StateAbstract(ExplainsAttributes, ABC):
         return first, second
 
     def sx_jintegrate_inverse(self, x: SX, dx: SX) -> SX:
-        """Expression of the inverse of the derivative of x ⊕ dx with respect to dx, sparse, shape (ndx, ndx).
-
-        It is the derivative of x' ⊖ x with respect to x' at x' = x ⊕ dx, where (x ⊕ dx) ⊖ x = dx.
-        """
+        """Expression of the inverse of the derivative of x ⊕ dx with respect to dx, sparse, shape (ndx, ndx)."""
         return self.sx_jdifference(x, self.sx_integrate(x, dx))[1]
 
     def sx_tangent_basis(self, x: SX) -> SX:
@@ -311,12 +308,7 @@ class StateAbstract(ExplainsAttributes, ABC):
     @functools.cached_property
     def curved_directions(self) -> npt.NDArray[np.bool_]:
         """Mask (ndx,) of the directions in which x ⊕ dx has a nonzero second derivative: those of rotations."""
-        x, dx = SX.sym("x", self.nx), SX.sym("dx", self.ndx)
-        reached = self.sx_integrate(x, dx)
-        along = [ca.jacobian(ca.jacobian(reached, dx[i]), dx[i]) for i in range(self.ndx)]
-        curved = np.array([second.nnz() > 0 for second in along], dtype=np.bool_)
-        curved.flags.writeable = False
-        return curved
+        return derived.curved(self)
 
     @functools.cached_property
     def _derivatives(self) -> dict[str, ca.Function]:

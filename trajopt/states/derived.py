@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
+import numpy.typing as npt
 from casadi import SX
 
 from trajopt.checks import check_array
@@ -60,6 +61,16 @@ def numbers(state: StateAbstract) -> dict[str, ca.Function]:
         "jintegrate": ca.Function("jintegrate", [x, dx], list(state.sx_jintegrate(x, dx))),
         "jdifference": ca.Function("jdifference", [x, y], list(state.sx_jdifference(x, y))),
     }
+
+
+def curved(state: StateAbstract) -> npt.NDArray[np.bool_]:
+    """Mask (ndx,) of the directions in which x ⊕ dx has a nonzero second derivative, read-only."""
+    x, dx = SX.sym("x", state.nx), SX.sym("dx", state.ndx)
+    reached = state.sx_integrate(x, dx)
+    along = [ca.jacobian(ca.jacobian(reached, dx[i]), dx[i]) for i in range(state.ndx)]
+    mask = np.array([second.nnz() > 0 for second in along], dtype=np.bool_)
+    mask.flags.writeable = False
+    return mask
 
 
 def _function(name: str, symbols: list[SX], results: list[SX]) -> ca.Function:
