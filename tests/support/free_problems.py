@@ -74,7 +74,7 @@ class Rocket(System):
 
 
 class Shuttle(trajopt.DifferentialActionModelSymbolic):
-    """Space shuttle's re-entry: height [1e5 ft], latitude, speed [1e4 ft/s], path angle, azimuth; attack and bank [rad].
+    """Re-entry of a shuttle: height [1e5 ft], latitude, speed [1e4 ft/s], path angle, azimuth; attack and bank [rad].
 
     Source: Betts, Practical Methods for Optimal Control and Estimation Using Nonlinear Programming, 2010, section 6.1.
     """
