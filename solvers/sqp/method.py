@@ -24,7 +24,7 @@ PARTIAL = 0.03  # times relative_tolerance, where the last promise was too much:
 SLACK = 10.0  # times the largest products of multipliers and distances, where a program ended at rounding
 LEAST_COST = 1e-5  # times the typical cost: of what tolerances are relative to
 LEAST_PRODUCT = InteriorPointOptions.tolerance  # at which programs end: no smaller one can be required
-MORE, LEAST_RIDGE = 8.0, 1e-7  # factor of δ after a failed search; the smallest that a later one begins below
+MORE = 8.0  # factor of δ after a failed search
 FALLS = 0.5  # part of the last gradient below which it falls: a promise of nothing is no end then
 
 
@@ -75,18 +75,16 @@ class ProgramSteps(MethodAbstract):
 
     def __init__(self, work: Workspace) -> None:
         self._work, self._ridge, self._stationarity = work, 0.0, math.inf
-        self._enough = MORE * FIRST_RIDGE
 
     def _raise_ridge(self) -> None:
-        """After a failed search δ grows; from none, it begins with less than what was enough a step ago."""
-        last = self._work.model.ridge
-        self._ridge = MORE * max(last, FIRST_RIDGE) if last > 0.0 else self._enough
+        """After a failed search δ grows; from none, it begins with a part of the last one."""
+        model = self._work.model
+        first = model.last / MORE or MORE * FIRST_RIDGE
+        self._ridge = MORE * max(model.ridge, FIRST_RIDGE) if model.ridge > 0.0 else first
 
     def _relax_ridge(self, *, short: bool) -> None:
         """After a step δ is 0 again, or grows if the step was very short."""
-        last = self._work.model.ridge
-        self._enough = last / MORE if last > LEAST_RIDGE else MORE * FIRST_RIDGE
-        self._ridge = 2.0 * max(last, FIRST_RIDGE) if short else 0.0
+        self._ridge = 2.0 * max(self._work.model.ridge, FIRST_RIDGE) if short else 0.0
 
     def _take(self, run: SQPProgress, step: QPSolution, length: float) -> None:
         """Takes multipliers and gains of a program, of whose step so much is taken."""

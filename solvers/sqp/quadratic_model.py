@@ -30,8 +30,9 @@ class QuadraticModel:
     """Solves the quadratic program at the trajectory of an evaluator.
 
     Its Hessian is θ H + (1 - θ) H_GN + δ I on the controls, of the scaled cost, with H that of the Lagrangian at the
-    multipliers of the last QP, if all models give it. As long as a pivot fails, 1 - θ is doubled; then δ grows, and if
-    the first one does not mend H_GN, because the cost itself is not convex, it grows on H, which knows more.
+    multipliers of the last QP, if all models give it. As long as a pivot fails, 1 - θ is doubled; then δ grows from a
+    third of the last one, so that it falls as far as steps permit where the cost has no curvature (Wächter and Biegler,
+    2006, section 3.1). If the first one does not mend H_GN, because the cost itself is not convex, it grows on H.
 
     Args:
         evaluator: Evaluator with the trajectory.
@@ -43,11 +44,12 @@ class QuadraticModel:
         program: The program.
         blend: Part θ of it in the Hessian of the last program [-].
         ridge: δ in the Hessian of the last program.
+        last: δ of the last step that was taken with one; 0 if there was none in this attempt.
     """
 
     def __init__(self, evaluator: Evaluator, problem: ShootingProblem, options: SQPOptions) -> None:
         e = self._e = evaluator
-        self.blend, self.ridge = 0.0, 0.0
+        self.blend, self.ridge, self.last = 0.0, 0.0, 0.0
         self._gradient: tuple[Reals, Reals | None] | None = None  # of the cost in residuals, where the last step led
         self._next_gradient: tuple[Reals, Reals] | None = None
         exact = options.hessian == "exact" or (options.hessian == "auto" and LagrangianHessian.available(e))
@@ -79,11 +81,11 @@ class QuadraticModel:
 
     def forget(self) -> None:
         """Begins an attempt, which knows nothing of earlier steps."""
-        self._gradient = None
+        self._gradient, self.last = None, 0.0
 
     def accept(self, length: float) -> None:
         """Takes note that so much of the last program's step has been taken [-]; 0 if only its multipliers are."""
-        ahead = self._next_gradient
+        ahead, self.last = self._next_gradient, self.ridge or self.last
         self._gradient = None if ahead is None else (ahead[0], ahead[1] if length >= FAR else None)
 
     def solve(self, run: SQPProgress, merit: Merit | None, *, exact: bool = True, ridge: float = 0.0) -> QPSolution:
@@ -120,7 +122,7 @@ class QuadraticModel:
                 left_out = max(2.0 * (1.0 - blend), LEFT_OUT)
                 blend = 1.0 - left_out if left_out < 1.0 else 0.0
             else:
-                ridge, increased = max(FIRST_RIDGE, ridge / 3.0), True
+                ridge, increased = max(ridge, self.last) / 3.0 or FIRST_RIDGE, True
 
     def _set_rows(self, merit: Merit | None) -> None:
         """Hands slacks and proximal rows to the program."""

@@ -112,6 +112,8 @@ class SolverSQP(SolverAbstract[SQPProgress]):
             self._begin_otherwise(run, self._work)
             record = run.method.iterate(run)
         self._react(run, self._work, run.method.outcome)
+        if record is not None and record.regularization > 0.0 and self._falls_for_ever(run, self._work):
+            run.status = SolverStatus.UNBOUNDED
         return record
 
     def _begin_otherwise(self, run: SQPProgress, work: Workspace) -> None:
@@ -139,8 +141,6 @@ class SolverSQP(SolverAbstract[SQPProgress]):
 
         if run.status in FAILED and run.violation > self.options.feasibility and self._is_proved(run):
             run.status = SolverStatus.INFEASIBLE
-        elif run.status in FAILED and self._falls_for_ever(run, work):
-            run.status = SolverStatus.UNBOUNDED
 
     def _falls_for_ever(self, run: SQPProgress, work: Workspace) -> bool:
         """Whether a motion that keeps all rows is far below all typical costs; between limits there is a least cost."""

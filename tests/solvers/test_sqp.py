@@ -12,7 +12,7 @@ from casadi import SX
 from tests.support import ocp_problems
 from tests.support.ocp_problems import OptimalControlProblem
 from trajopt import problems
-from trajopt.actions import ActionModelDiscrete
+from trajopt.actions import ActionModelDiscrete, ActionModelTerminal
 from trajopt.actions.differential import DifferentialActionModelSymbolic
 from trajopt.actions.integrated import IntegratedActionModelRK4
 from trajopt.activations import ActivationModelSymbolic
@@ -152,6 +152,32 @@ def test_a_cost_without_a_least_value_beside_rows_is_unbounded() -> None:
     solution = SolverSQP(paid_to_leave(lower=-1.0)).solve()
     assert solution.status is SolverStatus.UNBOUNDED
     assert "term 'far' fell to -" in solution.explain()
+
+
+def driven_far(**wall: float) -> ShootingProblem:
+    """A sledge that gets more the further it is at the end, before a wall or none, at no cost of its force."""
+    state = StateVector(2, names=["q", "v"])
+    place = ResidualModelSymbolic(state, lambda x: x[0])
+    rows = ConstraintStack(state).add("wall", place, **wall) if wall else None
+    end = CostStack(state).add("far", place, weight=1.0, activation=ActivationModelSymbolic(lambda r: -r[0]))
+    knot = IntegratedActionModelRK4(Sledge(state, 1, CostStack(state)), dt=0.1)
+    return ShootingProblem([0.0, 0.0], [knot] * 20, ActionModelTerminal(end, constraints=rows))
+
+
+@pytest.mark.parametrize("wall", [1e3, 1e5, 1e7])
+def test_a_linear_cost_leads_to_a_wall_however_far_it_is(wall: float) -> None:
+    """The cost has no curvature. With a least δ of 1e-4 steps were 1e4 at most, and 300 did not lead to 1e7."""
+    solution = SolverSQP(driven_far(upper=wall)).solve()
+    assert solution.converged
+    assert solution.iterations <= 30
+    assert solution.cost == pytest.approx(-wall)
+
+
+def test_a_linear_cost_without_a_wall_is_unbounded() -> None:
+    """It took all 300 iterations, and ended at a cost of -8e5."""
+    solution = SolverSQP(driven_far()).solve()
+    assert solution.status is SolverStatus.UNBOUNDED
+    assert solution.iterations <= 20
 
 
 def test_between_limits_of_all_controls_a_cost_has_a_least_value() -> None:

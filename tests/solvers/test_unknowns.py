@@ -89,6 +89,16 @@ def test_goddard_rocket_in_phases_starts_from_one_time_step() -> None:
     assert coast == pytest.approx(0.1260, abs=2e-4)
 
 
+@pytest.mark.slow
+def test_a_linear_cost_is_followed_with_less_and_less_regularisation() -> None:
+    """Its Hessian is next to singular. With a least δ of 3e-5 of interior points there were 100 iterations."""
+    problem, xs, us, cost = free_problems.shuttle(attack=0.2, bank=-0.9)
+    solution = SolverSQP(problem).solve(xs, us)
+    assert solution.converged
+    assert solution.iterations <= 70
+    assert solution.cost == pytest.approx(cost, rel=1e-7)
+
+
 def test_fatrop_and_linear_steps_choose_parameters_too() -> None:
     problem, _, time = double_integrator()
     for solver in (SolverFatrop(problem), SolverSQP(problem, SQPOptions(steps="linear"))):

@@ -73,6 +73,32 @@ class Rocket(System):
         return ca.vertcat(x[1], (u - drag) / x[2] - 1.0 / x[0] ** 2, -2.0 * u)
 
 
+class Shuttle(trajopt.DifferentialActionModelSymbolic):
+    """Re-entry of a shuttle: height [1e5 ft], latitude, speed [1e4 ft/s], path angle, azimuth; attack and bank [rad].
+
+    Source: Betts, Practical Methods for Optimal Control and Estimation Using Nonlinear Programming, 2010, section 6.1.
+    """
+
+    def __init__(self) -> None:
+        state = trajopt.StateVector(5)
+        controls = trajopt.ResidualModelControl(state)
+        rows = trajopt.ConstraintStack(state).add("controls", controls, lower=-np.pi / 2.0, upper=[np.pi / 2.0, 0.017])
+        rows.add("height", trajopt.ResidualModelSymbolic(state, lambda x: x[0]), lower=0.0)
+        rows.add("angle", trajopt.ResidualModelSymbolic(state, lambda x: x[3]), lower=-1.5, upper=1.5)
+        super().__init__(state, nu=2, costs=trajopt.CostStack(state), constraints=rows)
+
+    def xdot(self, x: SX, u: SX) -> SX:
+        height, speed, attack, mass = 1e5 * x[0], 1e4 * x[2], u[0] * 180.0 / np.pi, 203000.0 / 32.174
+        radius = 20902900.0 + height
+        gravity, pressure = 0.14076539e17 / radius**2, 0.5 * 0.002378 * ca.exp(-height / 23800.0) * speed**2 * 2690.0
+        lift = pressure * (-0.20704 + 0.029244 * attack) / mass
+        drag = pressure * (0.07854 - 0.61592e-2 * attack + 0.621408e-3 * attack**2) / mass
+        s, c, along = ca.sin(x[3]), ca.cos(x[3]), speed / radius
+        turn = lift * ca.sin(u[1]) / (speed * c) + along / c * ca.sin(x[4]) * ca.sin(x[1])
+        pitch = lift / speed * ca.cos(u[1]) + c * (along - gravity / speed)
+        return ca.vertcat(speed * s / 1e5, along * c * ca.cos(x[4]), -(drag + gravity * s) / 1e4, pitch, turn)
+
+
 class CartPole(System):
     """Cart of 1 kg with a pole of 0.3 kg at 0.5 m: positions, then velocities, under a force (Kelly 2017)."""
 
@@ -146,6 +172,27 @@ def goddard_phases() -> Case:
     problem.set_parameter("limit.upper", 0.0, knots=phases[2])
     problem.free("dt", 1e-5, 0.02, [1e-3, 1.5e-3, 6e-3], knots=phases)
     return problem, np.repeat([3.5, 1.0, 0.0], [20, 40, 20])[:, None], 48.724554
+
+
+def shuttle(attack: float, bank: float, N: int = 100) -> tuple[trajopt.ShootingProblem, Reals, Reals, float]:
+    """As far across the orbit as a re-entry leads, 34.2 degrees, at a linear cost; states of a guess come along.
+
+    Args:
+        attack: Its angle of attack in the guess of the controls [rad].
+        bank: Its bank angle there [rad].
+        N: Number of time steps.
+    """
+    model = Shuttle()
+    state, knot = model.state, trajopt.IntegratedActionModelRK4(model, dt=2000.0 / N)
+    latitude = trajopt.ResidualModelSymbolic(state, lambda x: x[1])
+    linear = trajopt.ActivationModelSymbolic(lambda r: -r[0])
+    cost = trajopt.CostStack(state).add("cross", latitude, 1.0, activation=linear)
+    end = trajopt.ResidualModelSymbolic(state, lambda x: ca.vertcat(x[0], x[2], x[3]))
+    rows = trajopt.ConstraintStack(state).add("end", end, equals=[0.8, 0.25, np.deg2rad(-5.0)])
+    xs = np.linspace([2.6, 0.0, 2.56, np.deg2rad(-1.0), np.pi / 2.0], [0.8, 0.3, 0.25, np.deg2rad(-5.0), 0.3], N + 1)
+    problem = trajopt.ShootingProblem(xs[0], [knot] * N, ActionModelTerminal(cost, constraints=rows))
+    problem.free("dt", 1500.0 / N, 2500.0 / N)
+    return problem, xs, np.tile([attack, bank], (N, 1)), -0.59699146
 
 
 def cart_pole(N: int = 60) -> Case:

@@ -278,12 +278,15 @@ class InteriorSteps(MethodAbstract):
         )
 
     def _factors(self, D: Reals) -> bool:
-        """Factors the Hessian with the first δ of a growing sequence that makes it convex along the dynamics."""
+        """Factors the Hessian with the first δ of a growing sequence that makes it convex along the dynamics.
+
+        It begins with a part of the last one, so that δ falls as far as the Hessian permits (Wächter and Biegler, 3.1).
+        """
         ridge, first, (up, down) = self._forced, self._trials.first_ridge, self._trials.factors
         while not self._is_convex(ridge, D):
             if ridge > LARGEST_RIDGE:
                 return False
-            ridge = up * ridge if ridge > 0.0 else max(first, self._last_ridge) / down
+            ridge = up * ridge if ridge > 0.0 else (self._last_ridge or first) / down
         self.ridge, self._last_ridge = ridge, ridge or self._last_ridge
         return True
 
