@@ -99,6 +99,9 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
     def build(self) -> None:
         """Last part of the construction, once problem and options are checked; nothing by default."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.problem, self.options, self.callbacks)  # a copy compiles and builds its own
+
     def _refuse(self, problem: ShootingProblem) -> None:
         """Raises InvalidArgumentError if the problem has constraints, or a free start, that the solver would ignore."""
         if self.use_of_x0 and problem.start != "fixed":
@@ -211,11 +214,7 @@ class SolverAbstract(Immutable, ABC, Generic[P]):
 
     @contextlib.contextmanager
     def _in_use(self, method: str) -> Iterator[None]:
-        """Context in which the solver's arrays serve one solve.
-
-        Raises:
-            SolverInUseError: The solver is already solving, in another thread or in the solve that runs this callback.
-        """
+        """Context in which the solver's arrays serve one solve; raises SolverInUseError if they serve another one."""
         try:
             self._free.pop()
         except IndexError:

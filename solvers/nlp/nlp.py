@@ -75,14 +75,6 @@ class NLPSolverAbstract(SolverAbstract[NLPProgress]):
             reason = str(error).strip().splitlines()[-1].rpartition("cpp:")[2].partition(": ")[2]
             raise InvalidArgumentError(f"settings: expected settings that {self.plugin} has, got: {reason}") from error
 
-    def __getstate__(self) -> dict[str, Any]:
-        built = ("_program", "_solver")  # made anew: CasADi pickles no MX
-        return {name: value for name, value in self.__dict__.items() if name not in built}
-
-    def __setstate__(self, attributes: dict[str, Any]) -> None:
-        self.__dict__.update(attributes)
-        self.build()
-
     @abstractmethod
     def _settings(self) -> dict[str, Any]:
         """Settings of CasADi's nlpsol."""

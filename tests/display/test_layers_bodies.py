@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -134,6 +135,15 @@ def test_each_kind_of_vehicle_has_its_own_body(name: str, kind: str, parts: list
         assert left.position[1] == pytest.approx(L)
         assert left.radius == float(solution.parameters["radius"][0])
         assert left.position[2] == left.radius  # it stands on the ground
+    ends = body.points().min(axis=0), body.points().max(axis=0)  # what a camera shows
+    for knot in range(len(solution.xs)):
+        pose = body.pose(float(body.film.times[knot]))
+        for part in [node for path, node in scene.nodes.items() if path.startswith("/body/body/")]:
+            sides = np.array(getattr(part, "dimensions", np.zeros(3)))
+            for corner in itertools.product(*zip(-sides / 2, sides / 2)):
+                place = pose[:3, :3] @ (np.array(part.position) + corner) + pose[:3, 3]
+                assert np.all(ends[0] <= place)
+                assert np.all(place <= ends[1])
 
 
 def test_a_pose_turns_by_half_between_two_knots() -> None:

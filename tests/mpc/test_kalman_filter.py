@@ -133,6 +133,20 @@ def test_wrong_arguments_are_named(changed: dict[str, Any], message: str) -> Non
         own.update([1.0])
     with pytest.raises(InvalidArgumentError, match="u: expected"):
         own.predict(np.zeros(99))
+    for wrong in ([np.nan, *own.x[1:]], own.x[:1], "a"):
+        with pytest.raises(InvalidArgumentError, match="x: expected"):
+            own.x = wrong  # type: ignore[assignment]
+    lopsided = np.eye(len(own.P)) + np.eye(len(own.P), k=1)
+    for wrong in (-np.eye(len(own.P)), lopsided, np.eye(1)):
+        with pytest.raises(InvalidArgumentError, match="P: expected"):
+            own.P = wrong
+
+
+def test_a_state_may_be_set() -> None:
+    own = mpc.KalmanFilter(linear_knot(), noise=0.1, first=1.0)
+    there = np.arange(1.0, len(own.x) + 1.0)
+    own.x = there.tolist()
+    np.testing.assert_allclose(own.update(there), there, atol=1e-12)
 
 
 def test_a_copy_goes_on_alone() -> None:

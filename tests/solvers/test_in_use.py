@@ -1,7 +1,9 @@
-"""A solver does one solve at a time: a second thread and a callback that solves are refused."""
+"""A solver does one solve at a time: a second thread and a callback that solves are refused, and copies are apart."""
 
 from __future__ import annotations
 
+import copy
+import pickle
 import threading
 from typing import Any
 
@@ -77,3 +79,15 @@ def test_a_callback_that_solves_with_its_own_solver(
         one.solve()
     one.callbacks.clear()
     assert one.solve().iterations == 3  # it is free again after the error
+
+
+def test_a_solver_that_has_solved_is_pickled_and_copied(
+    solver: type[SolverAbstract[Any]], options: type[DDPOptions]
+) -> None:
+    """A copy has its own problem, with the same values, and the same options; it ends as the original does."""
+    one = solver(unicycle(), options(max_iterations=3))
+    expected, batch = one.solve(), one.solve_batch(x0=[[-1.0, 0.5, 0.2]])
+    for again in (pickle.loads(pickle.dumps(one)), copy.deepcopy(one)):
+        assert again.problem is not one.problem
+        np.testing.assert_array_equal(again.solve().xs, expected.xs)
+        np.testing.assert_array_equal(again.solve_batch(x0=[[-1.0, 0.5, 0.2]]).xs, batch.xs)

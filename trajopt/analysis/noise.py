@@ -34,10 +34,10 @@ def noise_covariances(argument: str, noise: Any, T: int, n: int) -> Reals:
             raise InvalidArgumentError(f"{argument}: expected standard deviations >= 0, got {np.min(sigma):g}")
         Q = np.diag(np.broadcast_to(sigma, (n,)) ** 2)
     elif values.ndim == 2:
-        Q = _covariance(argument, check_array(argument, values, (n, n), cure="a covariance"))
+        Q = check_covariance(argument, check_array(argument, values, (n, n), cure="a covariance"))
     else:
         each = check_array(argument, values, (T, n, n), cure="a covariance for each knot")
-        return np.array([_covariance(f"{argument}[{t}]", q) for t, q in enumerate(each)]).reshape(T, n, n)
+        return np.array([check_covariance(f"{argument}[{t}]", q) for t, q in enumerate(each)]).reshape(T, n, n)
     return np.broadcast_to(Q, (T, n, n))
 
 
@@ -47,7 +47,8 @@ def factors_of(Q: Reals) -> Reals:
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])
 
 
-def _covariance(argument: str, Q: Reals) -> Reals:
+def check_covariance(argument: str, Q: Reals) -> Reals:
+    """Returns a covariance (n, n); raises InvalidArgumentError if it is not symmetric or has negative eigenvalues."""
     values = np.linalg.eigvalsh(0.5 * (Q + Q.T))
     size = max(1e-300, float(np.abs(values).max(initial=0.0)))
     if np.abs(Q - Q.T).max(initial=0.0) > 1e-9 * size or values.min(initial=0.0) < NEGATIVE * size:

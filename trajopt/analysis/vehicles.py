@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,6 +44,14 @@ class Vehicle:
     def label(self) -> str:
         """Name of the outline in a legend."""
         return "vehicle" if self.to_scale else "vehicle, not to scale"
+
+    @property
+    def corners(self) -> Reals:
+        """Corners of a box around the drawing (8, 3) [m]; wheels stand on the plane z = 0, a point is a ball."""
+        side = 1.5 * self.half if self.kind == "quadrotor" else max(self.half, self.body) + 0.25 * self.half
+        low = 0.0 if self.kind in ("differential drive", "unicycle") else -0.4 * self.half
+        ends = [(-side, side), (-side, side), (low, max(self.half, 2.0 * self.radius))]
+        return np.array(list(product(*ends)))
 
     @property
     def outline(self) -> Reals:

@@ -12,6 +12,7 @@ from casadi import DM, SX
 
 from trajopt.actions.base import ActionModelAbstract
 from trajopt.actions.terminal import ActionModelTerminal
+from trajopt.analysis.noise import check_covariance, factors_of
 from trajopt.checks import as_numbers, check_array, check_instance, check_shape
 from trajopt.costs import CostStack
 from trajopt.errors import InvalidArgumentError, function_raised, shown
@@ -45,18 +46,12 @@ class KalmanFilter(Immutable):
         estimator: `controller.estimator`, whose estimated parameters and disturbance of the controls each prediction
             uses; by default the model keeps its own parameters, without a disturbance.
 
-    Attributes:
-        x: Estimate of the state (nx,).
-        P: Its covariance (ndx, ndx).
-
     Raises:
         InvalidArgumentError: An argument has the wrong type, size or sign.
 
     Source: Simon, Optimal State Estimation (2006), chapters 6.4 and 13.2; Thrun, Burgard, Fox, Probabilistic Robotics
     (2005), chapter 7.
     """
-
-    settable = ("x",)
 
     def __init__(
         self,
@@ -80,7 +75,7 @@ class KalmanFilter(Immutable):
         self._problem = ShootingProblem(model.state.zero(), [model], ActionModelTerminal(CostStack(model.state)))
         self._evaluator, self._estimator = Evaluator(self._problem), _checked(estimator, model)
         self._state, self._measure, ndx, nu = model.state, measure, model.state.ndx, model.nu
-        self.x, self._angles = model.state.zero(), list(angles)
+        self._x, self._angles = model.state.zero(), list(angles)
         size = ndx if measure is None else self._seen(self.x).size
         if not all(isinstance(i, (int, np.integer)) and 0 <= i < size for i in self._angles):
             raise InvalidArgumentError(f"angles: expected indices of {size} elements of the measurement, got {angles}")
@@ -91,6 +86,15 @@ class KalmanFilter(Immutable):
         self._root = np.diag(self._first)  # P = rootᵀ root
 
     @property
+    def x(self) -> Reals:
+        """Estimate of the state (nx,)."""
+        return self._x
+
+    @x.setter
+    def x(self, x: npt.ArrayLike) -> None:
+        self._x = self._state.check(x, "x").copy()
+
+    @property
     def P(self) -> Reals:
         """Covariance of the estimate in tangent coordinates (ndx, ndx), to be set as a whole."""
         covariance = self._root.T @ self._root
@@ -99,16 +103,15 @@ class KalmanFilter(Immutable):
 
     @P.setter
     def P(self, P: npt.ArrayLike) -> None:
-        values, vectors = np.linalg.eigh(check_array("P", P, self._root.shape))
-        self._root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+        self._root = factors_of(check_covariance("P", check_array("P", P, self._root.shape))).T
 
     def __reduce__(self) -> tuple[Any, ...]:
         model, own = self._given
-        return functools.partial(type(self), **own), (model,), {"x": self.x, "_root": self._root}
+        return functools.partial(type(self), **own), (model,), {"_x": self._x, "_root": self._root}
 
     def reset(self, x0: npt.ArrayLike) -> None:
         """Begins anew at a state (nx,)."""
-        self.x, self._root = self._state.check(x0, "x0").copy(), np.diag(self._first)
+        self._x, self._root = self._state.check(x0, "x0").copy(), np.diag(self._first)
 
     def predict(self, u: npt.ArrayLike) -> Reals:
         """Moves the estimate by a step with control u (nu,); returns it (nx,).
@@ -126,7 +129,7 @@ class KalmanFilter(Immutable):
         e.check_finite()
         Fx, Fu = np.split(e.full()[0][0], [len(self._root)], axis=1)
         parts = [self._root @ Fx.T, (Fu * self._pushes).T, np.diag(self._process)]
-        self.x, self._root = e.xnext[0].copy(), _triangle(np.concatenate(parts))
+        self._x, self._root = e.xnext[0].copy(), _triangle(np.concatenate(parts))
         return self.x.copy()
 
     def update(self, y: npt.ArrayLike) -> Reals:
@@ -153,7 +156,7 @@ class KalmanFilter(Immutable):
         n, old = len(noise), self._root
         root = _triangle(np.block([[old @ H.T, old], [np.diag(noise), np.zeros((n, len(old)))]]))
         S, W = np.split(root[:n], [n], axis=1)  # SᵀS = H P Hᵀ + R, SᵀW = H P
-        self.x, self._root = self._state.integrate_unchecked(self.x, W.T @ np.linalg.solve(S.T, error)), root[n:, n:]
+        self._x, self._root = self._state.integrate_unchecked(self.x, W.T @ np.linalg.solve(S.T, error)), root[n:, n:]
         return self.x.copy()
 
     def __call__(self, t: float, y: npt.ArrayLike, u: npt.ArrayLike | None) -> Reals:

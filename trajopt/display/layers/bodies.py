@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from trajopt.analysis.vehicles import vehicle_of
 from trajopt.display.layers.base import Layer
 from trajopt.display.layers.drawing import hull, quaternion, rgb, turned_up
 from trajopt.display.layers.films import beads, has_place
@@ -90,6 +91,7 @@ class PoseBody(Layer):
         self.follow(solution.xs)
         self._body = scene.add_frame(f"{name}/body", show_axes=False)
         self.kind = build_vehicle(scene, solution, f"{name}/body")
+        self._corners = vehicle_of(solution).corners
         self.at(0.0)
 
     def follow(self, xs: Reals) -> None:
@@ -115,7 +117,8 @@ class PoseBody(Layer):
         return self._place
 
     def points(self) -> Reals:
-        return self._poses[:, :3, 3]
+        around = self._corners @ np.swapaxes(self._poses[:, :3, :3], 1, 2)  # (T + 1, 8, 3)
+        return np.asarray(around + self._poses[:, None, :3, 3]).reshape(-1, 3)
 
 
 class Beads(Layer):
