@@ -57,6 +57,34 @@ def test_propagation_is_that_of_a_scalar_system() -> None:
     np.testing.assert_allclose(free.P[:, 0, 0], 0.01 * np.cumsum([0.0, *(0.81 ** np.arange(5))]), rtol=1e-12)
 
 
+def test_a_system_without_controls_has_noise_too() -> None:
+    class Free(Drift):
+        def next_state(self, x, u):
+            return 0.9 * x
+
+        def running_cost(self, x, u):
+            return 0.5 * x * x
+
+    model = Free(trajopt.StateVector(1), 0)
+    solution = SolverDDP(trajopt.ShootingProblem([1.0], [model] * 5, model)).solve()
+    P = 0.01 * np.cumsum([0.0, *(0.81 ** np.arange(5))])
+    np.testing.assert_allclose(solution.covariance(0.1).P[:, 0, 0], P, rtol=1e-12)
+    samples = solution.monte_carlo(0.1, 4000).xs[:, -1, 0]
+    assert np.var(samples) == pytest.approx(P[-1], rel=0.1)
+
+
+def test_a_system_without_controls_is_replayed() -> None:
+    class Swing(trajopt.DifferentialActionModelSymbolic):
+        def acceleration(self, x, u):
+            return -x[0]
+
+    costs = trajopt.CostStack(trajopt.StateVector(2))
+    knot = trajopt.IntegratedActionModelRK4(Swing(costs.state, 0, costs), dt=0.1)
+    solution = SolverDDP(trajopt.ShootingProblem([1.0, 0.0], [knot] * 10, costs)).solve()
+    replay = trajopt.analysis.replay(solution, 10)
+    np.testing.assert_allclose(replay.xs[-1], [np.cos(1.0), -np.sin(1.0)], atol=1e-7)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_samples_have_the_covariance_of_linear_propagation(name: str) -> None:
     """Within 4.5 standard errors, sqrt((P_ii P_jj + P_ij²) / n) of an entry, where noise is small."""

@@ -156,8 +156,8 @@ def state_covariance(
 
 
 def gains_of(solution: Solution, feedback: Any) -> Reals:
-    """Returns the gains K of the feedback (T, nu, ndx), or zeros without feedback."""
-    if not check_flag("feedback", feedback):
+    """Returns the gains K of the feedback (T, nu, ndx), or zeros without feedback or controls."""
+    if not check_flag("feedback", feedback) or not solution.us.size:
         return np.zeros((*solution.us.shape, solution.problem.state.ndx))  # type: ignore[union-attr]
     if solution.K is None:
         raise InvalidArgumentError(

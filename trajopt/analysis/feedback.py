@@ -79,7 +79,7 @@ class Feedback(Immutable):
         T, nu, n = len(solution.us), problem.nu, self._state.ndx
         if kind == "springs":
             self._K = np.tile(_springs(solution, stiffness, damping), (T, 1, 1))
-        elif kind == "open":
+        elif kind == "open" or nu == 0:
             self._K = np.zeros((T, nu, n))
         elif solution.K is None:
             raise InvalidArgumentError(
