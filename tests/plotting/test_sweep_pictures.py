@@ -131,6 +131,16 @@ def test_the_histogram_counts_rows(cells: Sweep) -> None:
     assert f"median {np.median(cells.cost[cells.converged]):.4g}" in texts(figure)
 
 
+def test_equal_costs_are_one_narrow_bar(tmp_path: Path) -> None:
+    """An axis as wide as rounding had labels of ten digits on top of each other."""
+    points = np.array([[0.3778241628, 0.0, 0.0], [0.3778241628 + 1e-12, 0.0, 0.0]])
+    found = Sweep.read(stores.write(tmp_path, points, {}, {}))
+    figure = plot_cost_histogram(found)
+    low, high = figure.axes[0].get_xlim()
+    assert 0.05 < (high - low) / found.cost[0] < 0.2
+    check_texts(figure)
+
+
 def test_costs_of_many_sizes_have_a_logarithmic_axis(tmp_path: Path) -> None:
     points = np.array([[0.1, 0.0, 0.0], [0.2, 0.0, 0.0], [3.0, 0.0, 0.0], [9.0, 0.0, 0.0]])
     found = Sweep.read(stores.write(tmp_path, points, {3: "DIVERGED"}, {}))

@@ -42,6 +42,8 @@ def _fit(result: Identification) -> str:
     state = f"converged after {result.iterations} iterations" if result.converged else "did not converge"
     if not result.converged:
         state += "; check signs, units and noise, and if joints have friction, its width: SmoothFriction(0.1)"
+    if result.dof <= 0:
+        return f"The estimate {state}. {result.dof} degrees of freedom: the log has no more numbers than unknowns."
     text = f"The estimate {state}. chi²/dof = {ratio:.3f} with {result.dof} degrees of freedom"
     if ratio > 1.0 + 5.0 * spread:
         return text + ": larger than noise explains. The model lacks something, or the noise is larger than you said."

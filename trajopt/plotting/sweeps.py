@@ -271,7 +271,8 @@ def _draw_costs(axes: Axes, sweep: Sweep) -> None:
     if within.size:
         low, high = float(within.min()), float(within.max())
         wide = low > 0.0 and high > WIDE * low
-        room = max(0.02 * (high - low), 1e-9 * max(abs(low), abs(high)), 1e-300)
+        size = max(abs(low), abs(high), 1e-300)
+        room = 0.02 * (high - low) if high - low > 1e-6 * size else 0.05 * size  # equal costs are one narrow bar
         first, last = (low / 1.05, high * 1.05) if wide else (low - room, high + room)
         bins = np.geomspace(first, last, _BINS + 1) if wide else np.linspace(first, last, _BINS + 1)
         axes.hist(good, bins.tolist(), color=BLUE, label=f"{good.size} converged")
