@@ -14,7 +14,7 @@ from trajopt.actions.expansion import Expansion, Implicit, Multipliers, Point, S
 from trajopt.actions.integrated.base import IntegratedActionModelAbstract
 from trajopt.actions.integrated.control import ControlParametrizationAbstract
 from trajopt.actions.integrated.rk_hessian import HessianStage, add_hessian
-from trajopt.actions.integrated.runge_kutta import RungeKutta, call_expression, is_curved
+from trajopt.actions.integrated.runge_kutta import RungeKutta, call_expression, is_curved, is_flat
 from trajopt.actions.integrated.stage_rows import multipliers_of, stacked
 from trajopt.actions.integrated.tableau import Tableau
 from trajopt.actions.row_structure import free_of_control
@@ -113,6 +113,7 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
 
     def running_expansion(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
         stages, costs, rows, Cs = list[StageExpansion](), list[Array](), list[Array | None](), list[Array | None]()
+        fs, Ds = list[Array](), list[Array]()
 
         def rate(i: int, y: Array, Z: Array) -> tuple[Array, Array]:
             e = self.differential.expansion(program, self._stage_at(program, point, u, i, y))
@@ -121,16 +122,20 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
             if not stages:
                 stages.append(self.control.chain(program, e))
                 Cs.append(stages[0].C)
-                return stages[0].f, stages[0].Df
+                fs.append(stages[0].f)
+                Ds.append(stages[0].Df)
+                return fs[-1], Ds[-1]
             C = self._chosen_rows(program, i, e.C)
             Cs.append(None if C is None else program.matmul(C, Z))
             first, D = stages[0], program.matmul(e.Df, Z)
             program.accumulate(first.g, Z, e.g, transpose_a=True)
             program.accumulate(first.H, Z, program.matmul(e.H, Z), transpose_a=True, symmetric=True)
+            fs.append(e.f)
+            Ds.append(D)
             return e.f, D
 
         dt = self._time(program, point)
-        xnext, F, fs, Ds = self._method().step(program.call, point.x, dt, rate, derivatives=True)
+        xnext, F, *_ = self._method().step(program.call, point.x, dt, rate, derivatives=True)
         cost, (first,) = _sum(program, costs), stages
         kept = (*fs, *Ds) if self._goes_back_over_stages else ()
         c, C = stacked(program, rows), stacked(program, Cs)
@@ -177,13 +182,7 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
     @property
     def _goes_back_over_stages(self) -> bool:
         d = self.differential
-        return d.implicit_hessian and not d.exact_hessian and self._is_flat and self.control.is_constant
-
-    @functools.cached_property
-    def _is_flat(self) -> bool:
-        """Whether ⊕ is a sum, or only joints with one axis differ from it; then it adds no second derivatives."""
-        x, step = SX.sym("x", self.state.nx), SX.sym("step", self.state.ndx)
-        return all(bool(each.is_eye()) for each in self.state.sx_jintegrate(x, step))
+        return d.implicit_hessian or (d.exact_hessian and not is_flat(self.state))
 
     @property
     def kept_shapes(self) -> tuple[tuple[int, int], ...]:
@@ -198,19 +197,30 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
     ) -> Array:
         if point.u is None or not self._goes_back_over_stages:
             return super()._lagrangian_hessian(program, point, multipliers, kept)
-        dt, u, count, t = self._time(program, point), point.u, len(self.tableau.b), self.tableau
-        walked = self._method().stages(program.call, point.x, dt, lambda i, _: (kept[i],))
+        method, dt, u, count = self._method(), self._time(program, point), point.u, len(self.tableau.b)
         ys = multipliers_of(program, self.rows_of_stages, multipliers.rows)
         deltas: list[Array | None] = [None] * count
         if multipliers.residuals is not None:
             nr = multipliers.residuals.shape[0] // count
             deltas = [program.slice(multipliers.residuals, i * nr, nr) for i in range(count)]
-        parts = zip(walked, kept[count:], t.c, t.b, map(ys.get, range(count)), deltas)
+        walked = self._kept_stages(program, point, kept)
         stages = [
-            HessianStage(self._stage(program, point, x, u, c, b), a, D, c, b, y, delta)
-            for (x, a), D, c, b, y, delta in parts
-        ]
-        return add_hessian(self.differential, program, self.dt, t, stages, multipliers.dynamics)
+            HessianStage(
+                at=self._stage(program, point, y, u, self.tableau.c[i], self.tableau.b[i]),
+                f=kept[i], D=kept[count + i], Z=Z, rate=(rate, D), move=tuple(move), y=ys.get(i), delta=deltas[i],
+            )
+            for i, (y, Z, rate, D, *move) in enumerate(walked)
+        ]  # fmt: skip
+        return add_hessian(self.differential, program, method, (point.x, dt), stages, multipliers.dynamics)
+
+    def _kept_stages(self, program: Program, point: Point, kept: Sequence[Array]) -> list[tuple[Array, ...]]:
+        """Stages with derivatives, see `RungeKutta.stages`, from what an expansion has kept."""
+        dt, count = self._time(program, point), len(self.tableau.b)
+
+        def rate(i: int, y: Array, Z: Array) -> tuple[Array, Array]:
+            return kept[i], kept[count + i]
+
+        return self._method().stages(program.call, point.x, dt, rate, derivatives=True)
 
     @property
     def running_costs(self) -> CostStack | None:
@@ -238,18 +248,13 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
     ) -> list[tuple[Array, Array]]:
         if not self._goes_back_over_stages:
             return self._stage_steps_at_once(program, point, dx, du)
-        dt, count = self._time(program, point), len(self.tableau.b)
-        walked = self._method().stages(program.call, point.x, dt, lambda i, _: (kept[i],))
-
-        def changes(time: SX, dx: SX, du: SX, *Ds: SX) -> list[SX]:
-            ys, rates, n = list[SX](), list[SX](), self.state.ndx
-            for row, D in zip(self.tableau.A, Ds):
-                ys.append(dx + time * sum((a * rate for a, rate in zip(row, rates)), SX(n, 1)))
-                rates.append(ca.vertcat(ys[-1][n - D.shape[0] :], D @ ca.vertcat(dx, du)))
-            return [ca.densify(y) for y in ys]
-
-        moved = call_formula(program, "changes_of_stages", changes, dt, dx, du, *kept[count:])
-        return [(y, change) for (y, _), change in zip(walked, moved)]
+        n, result = self.state.ndx, list[tuple[Array, Array]]()
+        for y, Z, *_ in self._kept_stages(program, point, kept):
+            (change,) = call_formula(
+                program, "change", lambda Z, dx, du: [ca.densify(Z[:n, :] @ ca.vertcat(dx, du))], Z, dx, du
+            )
+            result.append((y, change))
+        return result
 
     def _stage_steps_at_once(self, program: Program, point: Point, dx: Array, du: Array) -> list[tuple[Array, Array]]:
         """As `stage_steps`, of a model whose step is one expression."""

@@ -38,6 +38,12 @@ def is_curved(state: StateAbstract) -> bool:
     return not state.sx_jdifference(x, y)[1].is_eye()
 
 
+def is_flat(state: StateAbstract) -> bool:
+    """Whether ⊕ is a sum, or only joints with one axis differ from it; then it adds no second derivatives."""
+    x, step = SX.sym("x", state.nx), SX.sym("step", state.ndx)
+    return all(bool(each.is_eye()) for each in state.sx_jintegrate(x, step))
+
+
 class RungeKutta:
     """The steps of one Runge-Kutta method, with or without derivatives.
 
@@ -69,19 +75,21 @@ class RungeKutta:
         by_time: SX | None = None,
     ) -> None:
         self._by_time = by_time
-        self.tableau, self._state, self._dt, self._curved, self._control = tableau, state, dt, curved, control
+        self.tableau, self.state, self._dt, self.curved, self._control = tableau, state, dt, curved, control
         self._n, self._s, self._size = state.ndx, state.ndx + inputs, state.ndx if size is None else size
-        self._x = SX.sym("x", state.nx)
+        self._x, self.flat = SX.sym("x", state.nx), is_flat(state)
 
     def step(self, call: Call, x: Any, dt: Any, field: Field, *, derivatives: bool = False) -> Any:
         """x⁺, or (x⁺, its derivative, the rates of the stages, their derivatives); arguments as in `stages`."""
         stages = self.stages(call, x, dt, field, derivatives=derivatives)
         used = [stage for b, stage in zip(self.tableau.b, stages) if b]
-        results = call(self._finish(derivatives=derivatives), x, *_columns(used), dt)
-        return (*results, *list(zip(*stages))[2:]) if derivatives else results[0]
+        results = call(self._finish(derivatives=derivatives), x, *_columns(used, derivatives), dt)
+        return (*results, *_columns(stages, True)[2 * len(stages) :]) if derivatives else results[0]
 
     def stages(self, call: Call, x: Any, dt: Any, field: Field, *, derivatives: bool = False) -> list[tuple[Any, ...]]:
         """Returns (y, rate) of each stage, or (y, Z, rate, derivative of the rate).
+
+        Where ⊕ is no sum, s and its derivative follow, but for the knot.
 
         Args:
             call: Applies a function to arrays or to expressions.
@@ -97,22 +105,22 @@ class RungeKutta:
             if used:
                 numbers = {a: call(ca.Function("constant", [], [SX(a)]))[0] for a in times}
                 advance = self._advance(len(used), derivatives=derivatives)
-                at = call(advance, x, *_columns([stage for _, stage in used]), dt, *(numbers[a] for a in times))
+                at = call(advance, x, *_columns([stage for _, stage in used], derivatives), dt, *(numbers[a] for a in times))
                 at, moved = at[: 1 + derivatives], at[1 + derivatives :]
             else:
                 start = ca.Function("identity", [], [self._sensitivity(SX.eye(self._n), 0.0)])
                 at, moved = (x, *call(start)) if derivatives else (x,), ()
             rate = field(i, *at)
-            if self._curved:
+            if self.curved:
                 rate = call(self._seen(bool(used), derivatives=derivatives), x, *moved, *at, *rate)
-            done.append((*at, *rate))
+            done.append((*at, *rate, *moved))
         return done
 
-    def _rate(self, y: SX, f: SX) -> SX:
+    def rate(self, y: SX, f: SX) -> SX:
         """Rate of the state (ndx,), from the result f of a stage at y."""
-        return f if f.numel() == self._n else ca.vertcat(y[self._state.nx - f.numel() :], f)
+        return f if f.numel() == self._n else ca.vertcat(y[self.state.nx - f.numel() :], f)
 
-    def _rate_sensitivity(self, Z: SX, D: SX) -> SX:
+    def rate_derivative(self, Z: SX, D: SX) -> SX:
         """Derivative of the rate (ndx, ndx + inputs); D is the derivative of f."""
         return D if D.shape[0] == self._n else ca.vertcat(Z[D.shape[0] : self._n, :], D)
 
@@ -127,7 +135,7 @@ class RungeKutta:
     def _symbols(self, count: int, size: int) -> list[list[SX]]:
         """Symbols of y, Z, the stage results (f or κ, `size` entries each) and their derivatives D."""
         rows = self._sensitivity(SX.eye(self._n), 0.0).shape[0]
-        shapes = {"y": (self._state.nx, 1), "Z": (rows, self._s), "f": (size, 1), "D": (size, self._s)}
+        shapes = {"y": (self.state.nx, 1), "Z": (rows, self._s), "f": (size, 1), "D": (size, self._s)}
         return [[SX.sym(name, *shape) for _ in range(count)] for name, shape in shapes.items()]
 
     def _seen(self, moved: bool, *, derivatives: bool) -> ca.Function:
@@ -136,13 +144,13 @@ class RungeKutta:
         Its arguments are x, then s and the derivative of s if the stage has `moved` from x, y, Z, f and D.
         """
         n, x, ((y,), (Z,), (f,), (D,)), k = self._n, self._x, self._symbols(1, self._size), SX.sym("k", self._n)
-        rate, s, S = self._rate(y, f), SX.sym("s", n), SX.sym("S", n, self._s)
-        to_x = self._state.sx_jintegrate_inverse(x, s) if moved else SX.eye(n)
+        rate, s, S = self.rate(y, f), SX.sym("s", n), SX.sym("S", n, self._s)
+        to_x = self.state.sx_jintegrate_inverse(x, s) if moved else SX.eye(n)
         if not derivatives:
             return ca.Function("seen", [x, *[s] * moved, y, f], [to_x @ rate])
-        change = to_x @ self._rate_sensitivity(Z, D)
+        change = to_x @ self.rate_derivative(Z, D)
         if moved:
-            by_s, by_x = jacobian(to_x @ k, s), jacobian(to_x @ k, x) @ self._state.sx_tangent_basis(x)
+            by_s, by_x = jacobian(to_x @ k, s), jacobian(to_x @ k, x) @ self.state.sx_tangent_basis(x)
             by_s, by_x = ca.substitute([by_s, by_x], [k], [rate])
             change += by_s @ S + ca.horzcat(by_x, SX(n, self._s - n))
         return ca.Function("seen_diff", [x, *[s, S] * moved, y, Z, f, D], [to_x @ rate, change])
@@ -152,7 +160,7 @@ class RungeKutta:
         a, c = [SX.sym("a") for _ in range(count)], SX.sym("c")
         times = [self._dt, *a, c] if derivatives and self._control is not None else [self._dt, *a]
         inputs, (y, *by), moved = self._moved([each * self._dt for each in a], SX(1), derivatives=derivatives)
-        results = [y, *(self._sensitivity(each, c) for each in by), *moved * self._curved]
+        results = [y, *(self._sensitivity(each, c) for each in by), *([] if self.flat else moved)]
         return ca.Function("advance", [*inputs, *times], results)
 
     def _finish(self, *, derivatives: bool) -> ca.Function:
@@ -162,19 +170,20 @@ class RungeKutta:
 
     def _moved(self, weights: Sequence[SX], scale: SX, *, derivatives: bool) -> tuple[list[SX], list[SX], list[SX]]:
         """Symbols, x ⊕ s with s = scale Σ weight κ as an expression of them, and s, each with its derivative."""
-        n, (ys, Zs, fs, Ds) = self._n, self._symbols(len(weights), self._n if self._curved else self._size)
-        step = scale * sum((w * self._rate(y, f) for w, y, f in zip(weights, ys, fs)), SX(0))
-        moved = self._state.sx_integrate(self._x, step)
+        n, (ys, Zs, fs, Ds) = self._n, self._symbols(len(weights), self._n if self.curved else self._size)
+        step = scale * sum((w * self.rate(y, f) for w, y, f in zip(weights, ys, fs)), SX(0))
+        moved = self.state.sx_integrate(self._x, step)
         if not derivatives:
             return [self._x, *ys, *fs], [moved], [step]
-        change = scale * sum((w * self._rate_sensitivity(Z, D) for w, Z, D in zip(weights, Zs, Ds)), SX(0))
+        change = scale * sum((w * self.rate_derivative(Z, D) for w, Z, D in zip(weights, Zs, Ds)), SX(0))
         if self._by_time is not None:
             change += jacobian(step, self._dt) @ ca.horzcat(SX(1, n), self._by_time)
-        first, second = self._state.sx_jintegrate(self._x, step)
+        first, second = self.state.sx_jintegrate(self._x, step)
         by = second @ change + ca.horzcat(first, SX(n, self._s - n))
         return [self._x, *ys, *Zs, *fs, *Ds], [moved, by], [step, change]
 
 
-def _columns(stages: Sequence[tuple[Any, ...]]) -> list[Any]:
+def _columns(stages: Sequence[tuple[Any, ...]], derivatives: bool) -> list[Any]:
     """Transposes stage results: y of all stages, then Z of all, and so on."""
-    return list(itertools.chain(*zip(*stages)))
+    size = 4 if derivatives else 2
+    return list(itertools.chain(*zip(*(stage[:size] for stage in stages))))
