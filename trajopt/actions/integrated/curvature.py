@@ -11,6 +11,8 @@ Logarithms of poses do not occur. For SE(3) that takes 1,924 instructions instea
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import casadi as ca
 from casadi import SX
 
@@ -28,7 +30,7 @@ def of_move(state: StateAbstract, x: SX, s: SX, g: SX) -> tuple[SX, SX]:
         s: Symbol of the step (ndx,).
         g: Gradient at y (ndx,), constant.
     """
-    n, held = state.ndx, SX.sym("g", state.ndx)
+    held = SX.sym("g", state.ndx)
     J1, J2 = state.sx_jintegrate(x, s)
     basis = state.sx_tangent_basis(x)
     xx, sx, ss = jacobian(J1.T @ held, x) @ basis, jacobian(J2.T @ held, x) @ basis, jacobian(J2.T @ held, s)
@@ -40,20 +42,29 @@ def of_move(state: StateAbstract, x: SX, s: SX, g: SX) -> tuple[SX, SX]:
     return J2.T @ g, SX(ca.sparsify(hessian))
 
 
-def of_rate(state: StateAbstract, x: SX, s: SX, p: SX, k: SX) -> tuple[SX, SX, SX]:
-    """Derivatives of pᵀ J₂⁻¹ k, the rate k at y as seen from x, with p and k constant.
+@dataclass(frozen=True)
+class BentRate:
+    """Derivatives of the rate κ = J₂⁻¹ k at y as seen from x, with k constant.
 
-    Returns:
-        The gradient (ndx,) by s, the Hessian (2 ndx, 2 ndx) by x and s, and the derivative (ndx, 2 ndx) of J₂⁻ᵀ p by x
-        and s.
+    Attributes:
+        K: Derivative of κ by x and s (ndx, 2 ndx).
+        hessian: Hessian (2 ndx, 2 ndx) of pᵀ κ by x and s, with p constant.
+        Q: Derivative of J₂⁻ᵀ p by x and s (ndx, 2 ndx).
     """
-    n, dx = state.ndx, SX.sym("dx", state.ndx)
-    pulled = state.sx_jintegrate_inverse(state.sx_integrate(x, dx), s).T @ p
-    variables = ca.vertcat(dx, s)
-    gradient, turned = jacobian(ca.dot(pulled, k), variables).T, jacobian(pulled, variables)
-    hessian = symmetric(jacobian(gradient, variables))
-    gradient, hessian, turned = ca.substitute([gradient, hessian, turned], [dx], [SX.zeros(n)])
-    return gradient[n:], SX(ca.sparsify(hessian)), SX(ca.sparsify(turned))
+
+    K: SX
+    hessian: SX
+    Q: SX
+
+
+def of_rate(state: StateAbstract, x: SX, s: SX, p: SX, k: SX) -> BentRate:
+    """Derivatives of the rate k (ndx,) at x ⊕ s, as seen from x, with multipliers p (ndx,); arguments as above."""
+    n, dx, held = state.ndx, SX.sym("dx", state.ndx), SX.sym("k", state.ndx)
+    inverse, variables = state.sx_jintegrate_inverse(state.sx_integrate(x, dx), s), ca.vertcat(dx, s)
+    K, Q = jacobian(inverse @ held, variables), jacobian(inverse.T @ p, variables)
+    hessian = symmetric(jacobian(K.T @ p, variables))
+    symbols, values = ca.vertcat(dx, held), ca.vertcat(SX.zeros(n), k)
+    return BentRate(*(SX(ca.sparsify(each)) for each in ca.substitute([K, hessian, Q], [symbols], [values])))
 
 
 def _bend(state: StateAbstract, y: SX, g: SX) -> SX:

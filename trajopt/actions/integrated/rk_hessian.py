@@ -1,26 +1,32 @@
 """Hessian of the Lagrangian of a Runge-Kutta step, computed stage by stage from the last to the first.
 
-The stages are y_i = x ⊕ s_i with s_i = dt Σ_j a_ij κ_j, the end is x⁺ = x ⊕ s with s = dt Σ b_i κ_i. The rate k(y, u) of
-a stage is seen from x as κ = J⁻¹ k, with J = ∂(x ⊕ s)/∂s; J is 1 on vectors, and without transport. The Lagrangian is
-L = λᵀ (x⁺' ⊖ x⁺) + Σ b dt l(y, u) + ηᵀ c(y, u), with multipliers η of the rows of a stage. Its gradients by κ of a
-stage, by k, by y and by s are
+The stages are y_i = x ⊕ s_i with s_i = dt Σ_j a_ij κ_j, the end is x⁺ = x ⊕ s with s = dt Σ b_i κ_i. A rate k(y, u) is
+seen from x as κ = J₂⁻¹ k, with J₁ = ∂y/∂x and J₂ = ∂y/∂s. The Lagrangian is λᵀ (x⁺' ⊖ x⁺) + Σ b dt l(y, u) +
+ηᵀ c(y, u), with multipliers η of the rows of a stage. Its gradients by κ of a stage, by k, by y and by s are
 
-    p_i = dt (b_i m + Σ_l a_li m_l),    q = J⁻ᵀ p,    g = k_yᵀ q + b dt l_y + c_yᵀ η,    m_i = Jᵀ g + (∂κ/∂s)ᵀ p,
+    p_i = dt (b_i m + Σ_l a_li m_l),    q = J₂⁻ᵀ p,    g = k_yᵀ q + b dt l_y + c_yᵀ η,    m_i = J₂ᵀ g + (∂κ/∂s)ᵀ p,
 
-with m = Jᵀ λ at the end. Each stage adds to the Hessian
+with m = J₂ᵀ λ at the end. With z = (x, u), Z = ∂(y, u)/∂z and V = ∂(x, s)/∂z, each stage adds to the Hessian
 
-    Zᵀ N Z + Vᵀ Γ V + X + Xᵀ,    X = k_zᵀ Q V,
+    Zᵀ N Z + Vᵀ Γ V + k_zᵀ Q V + Vᵀ Qᵀ k_z,
 
-where Z = ∂(y, u)/∂(x, u), V = ∂(x, s)/∂(x, u), k_z the derivative of the rate by (x, u), N the Hessian of
-qᵀ k + b dt l + ηᵀ c by (y, u) with q constant, Γ that of gᵀ y(x, s) + pᵀ J⁻¹ k by (x, s) with g, p and k constant, and
-Q = ∂q/∂(x, s). Γ and Q are zero on vectors, see `trajopt.actions.integrated.curvature`. Where r(y, u, a) = 0 defines the
-acceleration a, N is that of the same sum minus μᵀ r, with mixed derivatives M by (y, u) and a, and X has Zᵀ M D besides,
-with D = ∂a/∂(x, u); see `trajopt.actions.lagrangian`.
+where N is the Hessian of qᵀ k + b dt l + ηᵀ c by (y, u) with q constant, Γ that of gᵀ y(x, s) + pᵀ κ by (x, s) with
+g, p and k constant, and Q = ∂q/∂(x, s); see `trajopt.actions.integrated.curvature`. Where r(y, u, a) = 0 defines the
+acceleration a, N is that of the same sum minus μᵀ r, and Zᵀ M D + Dᵀ Mᵀ Z joins it, with M the mixed derivatives by
+(y, u) and a, and D = da/dz; see `trajopt.actions.lagrangian`.
+
+Half of that, X with X + Xᵀ the Hessian, goes back like the gradients, with a column for each of z: the matrices P by κ,
+R by k, T by (y, u) and A by s are
+
+    P_i = dt (b_i A + Σ_l a_li A_l),    R = J₂⁻ᵀ P + Q V,    T = ½ N Z + M D,    A_i = J₂ᵀ T + ½ Γ_s V + (∂κ/∂s)ᵀ P.
+
+Rates of second-order systems are k = (v, a): the rows of v in R join T, those of a leave to X as Dᵀ R. What depends on
+x at constant s leaves as J₁ᵀ T + ½ Γ_x V + (∂κ/∂x)ᵀ P. Where ⊕ is a sum, J₁ = J₂ = 1, Γ = Q = 0 and A = T.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -30,12 +36,12 @@ from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.expansion import Stage
 from trajopt.actions.integrated import curvature
 from trajopt.actions.integrated.runge_kutta import RungeKutta
-from trajopt.actions.lagrangian import implicit_expansion, second_derivatives, with_transpose
+from trajopt.actions.lagrangian import implicit_expansion, second_derivatives
 from trajopt.errors import UnsupportedOperationError
 from trajopt.instant import Instant
 from trajopt.kernels.program import Program
 from trajopt.kernels.steps import Array
-from trajopt.model.parts import Bindings, call_formula, named_call
+from trajopt.model.parts import Bindings, call_formula, computed, named_call
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +64,7 @@ class HessianStage:
     D: Array
     Z: Array
     rate: tuple[Array, Array]
-    move: tuple[Array, Array] | tuple[()]
+    move: tuple[Array, ...]
     y: Array | None
     delta: Array | None = None
 
@@ -83,63 +89,159 @@ def add_hessian(
     """
     if lam is None:
         (lam,) = program.call(ca.Function("none", [], [1e-300 * SX.ones(d.state.ndx)]))
-    x, dt, A, b = *start, method.tableau.A, method.tableau.b
-    total, ms = _Total(program), dict[int, Array]()
-    end = _move_of_end(method, program, dt, stages)
-    m = lam if end is None else _add_bend(total, method, x, end, lam)
+    (x, dt), tableau = start, method.tableau
+    half, later = _Half(program), dict[int, tuple[Array, Array | None]]()
+    end: tuple[Array, Array | None] = (lam, None)
+    if not method.flat:
+        paid = [(b, stage.rate) for b, stage in zip(tableau.b, stages) if b]
+        (s,), (S,) = (_scaled(program, dt, [(b, rate[k]) for b, rate in paid]) for k in range(2))
+        bend = _bend(method, program, x, (s, S), lam)
+        half.add(bend["Gx"], bend["V"])
+        end = bend["m"], program.matmul(bend["Gs"], bend["V"])
     for i, stage in reversed(list(enumerate(stages))):
-        later = [(row[i], ms[j]) for j, row in enumerate(A) if j > i and row[i]]
-        p = _sum(program, dt, [*((weight, m) for weight in b[i : i + 1] if weight), *later])
-        q = _pulled(method, program, x, stage.move[0], p) if method.curved and stage.move else p
-        own = _derivatives(d, program, stage, q)
-        total.add(stage.Z, own["N"], stage.Z, symmetric=True)
-        if "M" in own:
-            total.add(stage.Z, own["M"], stage.D)
-        ms[i] = _add_bend(total, method, x, stage.move, own["g"], (p, stage)) if stage.move else own["g"]
-    return total.result
+        ahead = [(tableau.b[i], end), *((row[i], later[j]) for j, row in enumerate(tableau.A) if j > i and row[i])]
+        later[i] = _add_stage(d, half, method, start, stage, tableau.c[i], ahead)
+    return half.whole
 
 
-class _Total:
-    """Sum of the terms Aᵀ B C of a Hessian."""
+class _Half:
+    """Sum X of products Aᵀ B, half of a Hessian."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self._symmetric = self._mixed = None
+        self._sum: Array | None = None
 
-    def add(self, A: Array, B: Array, C: Array, *, symmetric: bool = False) -> None:
-        """Adds Aᵀ B C if it is symmetric, otherwise Aᵀ B C + Cᵀ Bᵀ A."""
-        name, right = "_symmetric" if symmetric else "_mixed", self.program.matmul(B, C)
-        if (before := getattr(self, name)) is None:
-            setattr(self, name, self.program.matmul(A, right, transpose_a=True))
+    def add(self, A: Array, B: Array, *, transpose: bool = False) -> None:
+        """Adds A B, or Aᵀ B."""
+        if not self.program.pattern(A).any():
+            return
+        if self._sum is None:
+            self._sum = self.program.matmul(A, B, transpose_a=transpose)
         else:
-            self.program.accumulate(before, A, right, transpose_a=True, symmetric=symmetric)
+            self.program.accumulate(self._sum, A, B, transpose_a=transpose)
 
     @property
-    def result(self) -> Array:
-        """The sum (n, n)."""
-        mixed = self._mixed
-        return self._symmetric if mixed is None else with_transpose(self.program, self._symmetric, mixed)
+    def whole(self) -> Array:
+        """X + Xᵀ (n, n)."""
+        assert self._sum is not None
+        return computed(self.program, "with_transpose", lambda X: ca.tril2symm(ca.tril(X + X.T)), self._sum)
 
 
-def _sum(program: Program, dt: Array, terms: Sequence[tuple[float, Array]]) -> Array:
-    """dt Σ a m, from pairs (a, m)."""
+def _add_stage(
+    d: DifferentialActionModelAbstract,
+    half: _Half,
+    method: RungeKutta,
+    start: tuple[Array, Array],
+    stage: HessianStage,
+    c: float,
+    ahead: Sequence[tuple[float, tuple[Array, Array | None]]],
+) -> tuple[Array, Array]:
+    """Adds what leaves at a stage of time c, and returns its m and A; `ahead` holds pairs of a factor and (m, A)."""
+    program, (x, dt), n, size = half.program, start, d.state.ndx, d.size
+
+    def parted(R: SX) -> list[SX]:
+        """Rows of R that leave, and those that join T."""
+        below = SX(stage.Z.shape[0] - n, R.shape[1])
+        return [R[n - size : n, :], ca.vertcat(SX(n - size, R.shape[1]), R[: n - size, :], below)]
+
+    (p,) = _scaled(program, dt, [(a, m) for a, (m, _) in ahead])
+    after = [(a, A) for a, (_, A) in ahead if A is not None]
+    q, turned = p, bool(stage.move) and method.curved
+    P, parts = None, tuple[Array, ...]()
+    if turned:
+        inverse = method.state.sx_jintegrate_inverse
+        (seen,) = call_formula(program, "inverse", lambda x, s: [inverse(x, s)], x, stage.move[0])
+        (P,) = _scaled(program, dt, after)
+        q, R = (program.matmul(seen, each, transpose_a=True) for each in (p, P))
+    elif after:
+        parts = _scaled(program, dt, after, parted)
+    own = _derivatives(d, program, stage, q)
+    T = program.matmul(own["N"], stage.Z)
+    if "M" in own:
+        program.accumulate(T, own["M"], stage.D)
+    bend = _bend(method, program, x, stage.move, own["g"], (p, stage, c)) if stage.move else {}
+    if turned:
+        program.accumulate(R, bend["Q"], bend["V"])
+        parts = call_formula(program, "parted", parted, R)
+    if parts:
+        half.add(stage.D, parts[0], transpose=True)
+        if size < n:
+            program.add(T, parts[1])
+    if not bend:
+        half.add(program.call(method.still(c))[0], T, transpose=True)
+        return own["g"], T
+    half.add(bend["J1"], T, transpose=True)
+    half.add(bend["Gx"], bend["V"])
+    A = program.matmul(bend["J2"], T, transpose_a=True)
+    program.accumulate(A, bend["Gs"], bend["V"])
+    if P is not None:
+        half.add(bend["Kx"], P, transpose=True)
+        program.accumulate(A, bend["Ks"], P, transpose_a=True)
+    return bend["m"], A
+
+
+def _scaled(
+    program: Program,
+    dt: Array,
+    terms: Sequence[tuple[float, Array]],
+    parts: Callable[[SX], list[SX]] = lambda total: [total],
+) -> tuple[Array, ...]:
+    """Parts of dt Σ a m, from pairs (a, m)."""
     factors, arrays = zip(*terms)
 
-    def total(dt: SX, *each: SX) -> list[SX]:
-        return [dt * sum((a * m for a, m in zip(factors, each)), SX(0))]
+    def results(dt: SX, *each: SX) -> list[SX]:
+        total = sum(((a * dt) * m for a, m in zip(factors, each) if a), SX(*each[0].shape))
+        return parts(total)
 
-    return call_formula(program, "sum", total, dt, *arrays)[0]
+    return call_formula(program, "scaled", results, dt, *arrays)
 
 
-def _pulled(method: RungeKutta, program: Program, x: Array, s: Array, p: Array) -> Array:
-    """q = J⁻ᵀ p (ndx,)."""
-    return call_formula(program, "q", lambda x, s, p: [method.state.sx_jintegrate_inverse(x, s).T @ p], x, s, p)[0]
+def _bend(
+    method: RungeKutta,
+    program: Program,
+    x: Array,
+    move: tuple[Array, ...],
+    g: Array,
+    seen: tuple[Array, HessianStage, float] | None = None,
+) -> dict[str, Array]:
+    """Curvature at x ⊕ s, by the names above: "m", "V", and halves "Gx" and "Gs" of the rows of Γ.
+
+    At a stage also Z at constant s as "J1", J₂ as "J2", and, if rates are seen from x, "Q" and ∂κ/∂(x, s) as "Kx" and
+    "Ks". Results are padded with zeros to the sizes of the products that read them.
+
+    Args:
+        method: The Runge-Kutta method.
+        program: Program that gets the steps.
+        x: State of the knot (nx,).
+        move: s and its derivative.
+        g: Gradient by x ⊕ s (ndx,).
+        seen: p, the stage and its time; none at the end.
+    """
+    state, n, width = method.state, method.state.ndx, move[1].shape[1]
+    at, s, gradient = SX.sym("x", state.nx), SX.sym("s", n), SX.sym("g", n)
+    inputs: Bindings = [(at, x), (s, move[0]), (gradient, g)]
+    m, Gamma = curvature.of_move(state, at, s, gradient)
+    results = dict[str, SX]()
+    if seen is not None:
+        pulled, stage, c = seen
+        J1, J2 = state.sx_jintegrate(at, s)
+        results |= {"J1": method.sensitivity(J1, c), "J2": ca.vertcat(J2, SX(stage.Z.shape[0] - n, n))}
+        if method.curved:
+            p, y, f = SX.sym("p", n), SX.sym("y", state.nx), SX.sym("f", stage.f.size)
+            inputs += [(p, pulled), (y, stage.at.x), (f, stage.f)]
+            bent = curvature.of_rate(state, at, s, p, method.rate(y, f))
+            m, Gamma = m + bent.K[:, n:].T @ p, Gamma + bent.hessian
+            results |= {"Q": bent.Q, "Kx": ca.horzcat(bent.K[:, :n], SX(n, width - n)), "Ks": bent.K[:, n:]}
+    results |= {"m": m, "Gx": ca.vertcat(Gamma[:n, :], SX(width - n, 2 * n)) / 2, "Gs": Gamma[n:, :] / 2}
+    still = ca.horzcat(SX.eye(n), SX(n, width - n))
+    (V,) = call_formula(program, "V", lambda S: [ca.vertcat(still, S)], move[1])
+    return {"V": V, **named_call(program, "bend of a step", inputs, results)}
 
 
 def _derivatives(
     d: DifferentialActionModelAbstract, program: Program, stage: HessianStage, q: Array
 ) -> Mapping[str, Array]:
-    """Gradient "g" by y, the matrix "N" and, of implicit dynamics, "M"."""
+    """Gradient "g" by y, half of the matrix N as "N" and, of implicit dynamics, "M"."""
     i, n, s, held = d.instant(derivatives=True), d.state.ndx, d.state.ndx + d.nu, SX(d.state.ndx, 1)
     symbol, w = SX.sym("q", n), SX.sym("weight")
     inputs: Bindings = [(i.x, stage.at.x), (i.u, stage.at.u), (symbol, q), (w, stage.at.weight)]
@@ -160,14 +262,12 @@ def _derivatives(
         held[n - d.size :] += symbol[: d.size]
     slope, H = _of_dynamics(d, i, symbol[n - d.size :], inputs, stage.f)
     N = second_derivatives(d.state, i, rest)[1] + curvature + H[:s, :s]
-    results = {"g": slope[:n] + w * d.costs.quadratic(i).Ly[:n] + held, "N": ca.tril2symm(ca.tril(N))}
+    results = {"g": slope[:n] + w * d.costs.quadratic(i).Ly[:n] + held, "N": ca.tril2symm(ca.tril(N)) / 2}
     results |= {"M": H[:s, s:]} if H.shape[0] > s else {}
     return named_call(program, f"{type(d).__name__}: Hessian of a stage", inputs, results)
 
 
-def _of_dynamics(
-    d: DifferentialActionModelAbstract, i: Instant, q: SX, inputs: Bindings, f: Array
-) -> tuple[SX, SX]:
+def _of_dynamics(d: DifferentialActionModelAbstract, i: Instant, q: SX, inputs: Bindings, f: Array) -> tuple[SX, SX]:
     """Gradient and Hessian of qᵀ f(y, u) by (y, u), or by (y, u, a) of implicit dynamics, whose a joins the inputs."""
     implicit = None if d.exact_hessian else d.implicit(i)
     if implicit is None:
@@ -178,58 +278,3 @@ def _of_dynamics(
     if H[s:, s:].nnz():
         raise UnsupportedOperationError(f"{type(d).__name__}: expected dynamics M(q) a + h(q, v) = τ of a robot")
     return slope, H
-
-
-def _move_of_end(
-    method: RungeKutta, program: Program, dt: Array, stages: Sequence[HessianStage]
-) -> tuple[Array, Array] | None:
-    """s of the end and its derivative; None where ⊕ is a sum."""
-    if method.flat:
-        return None
-    paid = [(b, stage.rate) for b, stage in zip(method.tableau.b, stages) if b]
-    s, S = (_sum(program, dt, [(b, rate[k]) for b, rate in paid]) for k in range(2))
-    return s, S
-
-
-def _add_bend(
-    total: _Total,
-    method: RungeKutta,
-    x: Array,
-    move: tuple[Array, Array],
-    g: Array,
-    seen: tuple[Array, HessianStage] | None = None,
-) -> Array:
-    """Adds the terms of Γ and Q, and returns the gradient m (ndx,) by s.
-
-    Args:
-        total: Sum of the Hessian.
-        method: The Runge-Kutta method.
-        x: State of the knot (nx,).
-        move: s and its derivative.
-        g: Gradient by x ⊕ s (ndx,).
-        seen: p and the stage; none at the end.
-    """
-    state, n, program = method.state, method.state.ndx, total.program
-    at, s, gradient = SX.sym("x", state.nx), SX.sym("s", n), SX.sym("g", n)
-    inputs: Bindings = [(at, x), (s, move[0]), (gradient, g)]
-    m, Gamma = curvature.of_move(state, at, s, gradient)
-    Q = SX(n, 2 * n)
-    if seen is not None and method.curved:
-        p, y, f = SX.sym("p", n), SX.sym("y", state.nx), SX.sym("f", seen[1].f.size)
-        inputs += [(p, seen[0]), (y, seen[1].at.x), (f, seen[1].f)]
-        more, bent, Q = curvature.of_rate(state, at, s, p, method.rate(y, f))
-        m, Gamma = m + more, Gamma + bent
-    columns = sorted({*Gamma.sparsity().get_col(), *Q.sparsity().get_col()})
-    rows = sorted(set(Q.sparsity().row()))
-    found = named_call(
-        program, "bend of a step", inputs, {"m": m, "Gamma": Gamma[columns, columns], "Q": Q[rows, columns]}
-    )
-    still = ca.horzcat(SX.eye(n), SX(n, move[1].shape[1] - n))
-    (V,) = call_formula(program, "V", lambda S: [ca.vertcat(still, S)[columns, :]], move[1])
-    total.add(V, found["Gamma"], V, symmetric=True)
-    if rows:
-        assert seen is not None
-        stage = seen[1]
-        (kz,) = call_formula(program, "k_z", lambda Z, D: [method.rate_derivative(Z, D)[rows, :]], stage.Z, stage.D)
-        total.add(kz, found["Q"], V)
-    return found["m"]

@@ -105,11 +105,12 @@ class RungeKutta:
             if used:
                 numbers = {a: call(ca.Function("constant", [], [SX(a)]))[0] for a in times}
                 advance = self._advance(len(used), derivatives=derivatives)
-                at = call(advance, x, *_columns([stage for _, stage in used], derivatives), dt, *(numbers[a] for a in times))
+                at = call(
+                    advance, x, *_columns([stage for _, stage in used], derivatives), dt, *(numbers[a] for a in times)
+                )
                 at, moved = at[: 1 + derivatives], at[1 + derivatives :]
             else:
-                start = ca.Function("identity", [], [self._sensitivity(SX.eye(self._n), 0.0)])
-                at, moved = (x, *call(start)) if derivatives else (x,), ()
+                at, moved = (x, *call(self.still(0.0))) if derivatives else (x,), ()
             rate = field(i, *at)
             if self.curved:
                 rate = call(self._seen(bool(used), derivatives=derivatives), x, *moved, *at, *rate)
@@ -124,7 +125,11 @@ class RungeKutta:
         """Derivative of the rate (ndx, ndx + inputs); D is the derivative of f."""
         return D if D.shape[0] == self._n else ca.vertcat(Z[D.shape[0] : self._n, :], D)
 
-    def _sensitivity(self, by: SX, c: float | SX) -> SX:
+    def still(self, c: float) -> ca.Function:
+        """Function without arguments that returns Z at time c if y moves with x."""
+        return ca.Function("identity", [], [self.sensitivity(SX.eye(self._n), c)])
+
+    def sensitivity(self, by: SX, c: float | SX) -> SX:
         """Z of a stage at time c, from the derivative of its y by x and the inputs, or by x alone."""
         by = ca.horzcat(by, SX(self._n, self._s - by.shape[1]))
         if self._control is None:
@@ -134,7 +139,7 @@ class RungeKutta:
 
     def _symbols(self, count: int, size: int) -> list[list[SX]]:
         """Symbols of y, Z, the stage results (f or κ, `size` entries each) and their derivatives D."""
-        rows = self._sensitivity(SX.eye(self._n), 0.0).shape[0]
+        rows = self.sensitivity(SX.eye(self._n), 0.0).shape[0]
         shapes = {"y": (self.state.nx, 1), "Z": (rows, self._s), "f": (size, 1), "D": (size, self._s)}
         return [[SX.sym(name, *shape) for _ in range(count)] for name, shape in shapes.items()]
 
@@ -160,7 +165,7 @@ class RungeKutta:
         a, c = [SX.sym("a") for _ in range(count)], SX.sym("c")
         times = [self._dt, *a, c] if derivatives and self._control is not None else [self._dt, *a]
         inputs, (y, *by), moved = self._moved([each * self._dt for each in a], SX(1), derivatives=derivatives)
-        results = [y, *(self._sensitivity(each, c) for each in by), *([] if self.flat else moved)]
+        results = [y, *(self.sensitivity(each, c) for each in by), *([] if self.flat else moved)]
         return ca.Function("advance", [*inputs, *times], results)
 
     def _finish(self, *, derivatives: bool) -> ca.Function:
