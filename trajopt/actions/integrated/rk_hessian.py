@@ -252,19 +252,28 @@ def _derivatives(
         inputs.append((delta, stage.delta))
         held += w * d.costs.bent_residuals(i)[1].T @ delta
     curvature, rest = (w * part for part in d.costs.curvature(i, delta))
-    if stage.y is not None:
-        y = SX.sym("y", stage.y.shape[0])
-        rows = ca.dot(y, d.row_values(i))
-        rest += rows
-        inputs.append((y, stage.y))
-        held += second_derivatives(d.state, i, rows)[0][:n]
     if d.second_order:
         held[n - d.size :] += symbol[: d.size]
     slope, H = _of_dynamics(d, i, symbol[n - d.size :], inputs, stage.f)
     N = second_derivatives(d.state, i, rest)[1] + curvature + H[:s, :s]
     results = {"g": slope[:n] + w * d.costs.quadratic(i).Ly[:n] + held, "N": ca.tril2symm(ca.tril(N)) / 2}
     results |= {"M": H[:s, s:]} if H.shape[0] > s else {}
-    return named_call(program, f"{type(d).__name__}: Hessian of a stage", inputs, results)
+    arrays = named_call(program, f"{type(d).__name__}: Hessian of a stage", inputs, results)
+    if stage.y is not None:
+        rows = _of_rows(d, program, stage, stage.y)
+        for name in ("g", "N"):
+            program.add(arrays[name], rows[name])
+    return arrays
+
+
+def _of_rows(d: DifferentialActionModelAbstract, program: Program, stage: HessianStage, y: Array) -> dict[str, Array]:
+    """Part of the constraint rows in "g" and "N"; called apart, so that stages with and without rows share code."""
+    i, eta = d.instant(derivatives=True), SX.sym("eta", y.shape[0])
+    slope, H = second_derivatives(d.state, i, ca.dot(eta, d.row_values(i)))
+    inputs: Bindings = [(i.x, stage.at.x), (i.u, stage.at.u), (eta, y)]
+    inputs += [(stage.at.parameters.layout, stage.at.parameters.array)]
+    results = {"g": slope[: d.state.ndx], "N": ca.tril2symm(ca.tril(H)) / 2}
+    return named_call(program, f"{type(d).__name__}: Hessian of the rows of a stage", inputs, results)
 
 
 def _of_dynamics(d: DifferentialActionModelAbstract, i: Instant, q: SX, inputs: Bindings, f: Array) -> tuple[SX, SX]:
