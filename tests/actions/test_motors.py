@@ -12,10 +12,14 @@ import trajopt
 from tests.support.model_list import free_dynamics, state_of
 from tests.support.slow_twin import assert_close, central_differences
 from trajopt.actions.expansion import Multipliers, Point
+from trajopt.analysis.advice.blocked_goals import blocked_goals
+from trajopt.analysis.advice.resting import cannot_rest
+from trajopt.analysis.goals import pose_goals
 from trajopt.errors import InvalidArgumentError
 from trajopt.kernels.program import Program
 from trajopt.shooting.inspection import torques
-from trajopt.solvers import SolverFDDP, SolverSQP
+from trajopt.shooting.toward_end import toward_end
+from trajopt.solvers import SolverFDDP, SolverSQP, SQPOptions
 
 
 class Mass(trajopt.DifferentialActionModelSymbolic):
@@ -120,3 +124,49 @@ def test_refusals() -> None:
         trajopt.ActionModelMotors(trajopt.ActionModelLQR(np.eye(2), np.ones((2, 1)), np.eye(2), np.eye(1)), 0.1)
     with pytest.raises(InvalidArgumentError, match="model: expected a model that is an expression, got 3"):
         trajopt.ActionModelMotors(3)  # type: ignore[arg-type]
+
+
+class Boat(trajopt.DifferentialActionModelSymbolic):
+    """A boat with thrusts ahead and to the side, a torque, and linear drag; x = (x, y, theta, and their rates)."""
+
+    def acceleration(self, x: ca.SX, u: ca.SX) -> ca.SX:
+        turn = ca.vertcat(ca.horzcat(ca.cos(x[2]), -ca.sin(x[2])), ca.horzcat(ca.sin(x[2]), ca.cos(x[2])))
+        return ca.vertcat(turn @ u[:2], u[2]) - 0.5 * x[3:]
+
+
+def boat(goal: list[float], *, rock: bool = False) -> trajopt.ShootingProblem:
+    """A boat behind motors that ends in a state (6,); `rock` adds an obstacle about its place."""
+    state = trajopt.StateVector(
+        6, names=["x", "y", "theta", "vx", "vy", "w"], units=["m", "m", "rad", "m/s", "m/s", "rad/s"]
+    )
+    there, control = trajopt.ResidualModelState(state, goal), trajopt.ResidualModelControl(state)
+    costs = trajopt.CostStack(state).add("effort", control, 0.1)
+    rows = trajopt.ConstraintStack(state).add("thrust", control, lower=-4.0, upper=4.0)
+    if rock:
+        distance = trajopt.ResidualModelObstacleDistance(state, [[goal[0], goal[1], 0.5]], 0.1)
+        rows.add("rock", distance, lower=0.0)
+    knot = trajopt.ActionModelMotors(
+        trajopt.IntegratedActionModelEuler(Boat(state, 3, costs, constraints=rows), 0.1), 0.2
+    )
+    end = trajopt.ConstraintStack(state).add("goal", there, equals=0.0)
+    terminal = trajopt.ActionModelTerminal(trajopt.CostStack(state), constraints=end)
+    return trajopt.ShootingProblem(np.zeros(9), [knot] * 20, trajopt.ActionModelMotors(terminal, motors=3))
+
+
+def test_pictures_and_guesses_know_the_goal_of_a_model_behind_motors() -> None:
+    problem = boat([1.0, 0.5, 0.3, 0.0, 0.0, 0.0])
+    solution = SolverSQP(problem).solve()
+    np.testing.assert_allclose(pose_goals(solution), [[1.0, 0.5, 0.0]])
+    problem.free("dt", 0.05, 0.2)
+    way = toward_end(problem)
+    np.testing.assert_allclose(way[10], [0.5, 0.25, 0.15, *6 * [0.0]], atol=1e-15)
+
+
+def test_a_report_names_the_cause_of_a_failure_behind_motors() -> None:
+    degrees = SolverSQP(boat([1.0, 0.5, 90.0, 0.0, 0.0, 0.0])).solve()
+    assert "the reference of 'goal': x.theta is 90 rad, which looks like degrees" in degrees.explain()
+    blocked = SolverSQP(boat([1.0, 0.0, 0.0, 0.0, 0.0, 0.0], rock=True), SQPOptions(max_iterations=5)).solve()
+    assert blocked_goals(blocked) == [
+        "move 'goal', where 'rock' is 0.57 m beyond its bound, which holds until knot 19: no way leads there"
+    ]
+    assert cannot_rest(blocked) == []

@@ -60,6 +60,16 @@ def test_feet_that_end_on_two_levels_are_named_with_their_heights() -> None:
     assert words["feet"] == f"{a}, {c} end at 0.155 m; {b}, {d} end at 0.003 m"
 
 
+def test_a_large_distance_is_a_plain_number() -> None:
+    solution, _ = thrown(euler=False)
+    (flight,) = [phase for phase in legged_motion(solution).phases if not phase.feet]
+    xs = solution.xs.copy()
+    xs[flight.last, 2] += 0.2876  # [m]
+    moved = dataclasses.replace(solution, xs=xs)
+    words = {"flight": "the centre of mass is within 290 mm of its parabola"}
+    assert flight_words(moved, legged_motion(moved)) == words
+
+
 def test_a_gait_without_flight_has_no_parabola() -> None:
     assert flight_words(trot(), legged_motion(trot())) == {}
     assert not {"flight", "feet"} & set(motion_report(trot()))

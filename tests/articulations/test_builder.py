@@ -282,3 +282,21 @@ def test_coordinates_of_joints_with_several_axes_have_their_names() -> None:
     assert [name.removeprefix("q:") for name in names] == [
         "block_joint.x", "block_joint.z", "block_joint.ry", "finger_joint.x", "finger_joint.z"
     ]  # fmt: skip
+
+
+def test_gravity_of_the_built_robot() -> None:
+    """A ball falls as gravity says, also after changes of the robot; in orbit it stays where it is."""
+    builder = one()
+    builder.add_sphere("a", 0.1)
+    builder.add_link("b")
+    builder.add_sphere("b", 0.05)
+    builder.add_revolute("a", "b", axis="z")
+    for gravity in ([0.0, 0.0, 0.0], [0.0, 0.5, -1.62]):
+        robot = builder.build("probe", gravity=gravity)
+        for each in (robot, robot.with_payload("b", 1.0), robot.lock_joints(["b_joint"])):
+            model = each.model
+            rate = pin.aba(model, model.createData(), pin.neutral(model), np.zeros(model.nv), np.zeros(model.nv))
+            np.testing.assert_allclose(rate[:3], gravity, atol=1e-15)
+    assert builder.build("probe").model.gravity.linear.tolist() == [0.0, 0.0, -9.81]
+    with pytest.raises(InvalidArgumentError, match=r"gravity: expected shape \(3,\), got \(\); its acceleration along"):
+        builder.build("probe", gravity=-1.62)

@@ -27,7 +27,8 @@ def flight_words(solution: Solution, motion: LeggedMotion) -> dict[str, str]:
     far = off_parabola(solution, motion)
     if far is None:
         return {}
-    words = {"flight": f"the centre of mass is within {1e3 * far:.2g} mm of its parabola"}
+    distance = float(f"{1e3 * far:.2g}")  # [mm]
+    words = {"flight": f"the centre of mass is within {distance:g} mm of its parabola"}
     levels = _levels(motion) if is_legged(solution) else []
     if len(levels) > 1:
         words["feet"] = "; ".join(f"{', '.join(names)} end at {height:.3f} m" for height, names in levels)

@@ -10,6 +10,7 @@ import numpy as np
 from trajopt.analysis.basics import robot_of
 from trajopt.analysis.references import PLACED, Item, asked_values, frame_points, frame_references, knot_values
 from trajopt.residuals import ResidualModelFramePlacement, ResidualModelFrameRotation, ResidualModelState
+from trajopt.residuals.state import whole_states
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -113,7 +114,8 @@ def goal_poses(solution: Solution) -> Reals:
     for item in description.items:
         if state is None or not isinstance(item.residual, ResidualModelState):
             continue
-        steps, references = asked_steps(item, item.residual, values, state.ndx), values[f"{item.name}.reference"]
+        steps = asked_steps(item, item.residual, values, state.ndx)
+        references = whole_states(values[f"{item.name}.reference"], solution.xs)
         begun = np.flatnonzero(np.isfinite(steps).any(axis=1))
         if not len(begun):
             continue

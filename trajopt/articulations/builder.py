@@ -30,6 +30,7 @@ from trajopt.objects.immutable import Immutable
 from trajopt.robots import Robot, Shape
 from trajopt.robots.parameters import are_moments
 from trajopt.robots.placements import check_placement
+from trajopt.robots.robot import GRAVITY
 from trajopt.types import Reals
 
 WATER = 1000.0  # density of solids [kg/m³]
@@ -356,23 +357,31 @@ class ArticulationBuilder(Immutable):
         """Adds a fixed joint and returns its name. Arguments and errors are those of `add_revolute`."""
         return self._add_joint(name, "fixed", parent, child, X_p, X_c)
 
-    def build(self, name: str, configurations: Mapping[str, Any] | None = None) -> Robot:
+    def build(
+        self,
+        name: str,
+        configurations: Mapping[str, Any] | None = None,
+        *,
+        gravity: npt.ArrayLike = (0.0, 0.0, -GRAVITY),
+    ) -> Robot:
         """Builds the Robot; the builder remains usable and may build further robots.
 
         Args:
             name: Name of the robot.
             configurations: Reference configurations by name, each (nq,) or a mapping from some joints to their
                 coordinates: {"home": {"elbow": 0.3}}.
+            gravity: Acceleration of gravity (3,) [m/s²]; zeros for a robot in orbit.
 
         Raises:
             InvalidArgumentError: A link has no joint or is not connected to the world, no joint moves, a joint moves
-                no mass, or a configuration does not fit.
+                no mass, or a configuration or gravity does not fit.
             UnknownNameError: A configuration names a joint that does not exist.
 
         Poses of free joints are in the configuration "initial", targets of axes in "target".
         """
         frames = [(frame, link, placement) for frame, (link, placement) in self._frames.items()]
         model = assembled(check_text("name", name), self._links, self._joints.values(), frames)
+        model.gravity.linear = check_array("gravity", gravity, (3,), cure="its acceleration along x, y, z [m/s²]")
         named = {} if configurations is None else check_mapping("configurations", configurations, "write {name: q}")
         return Robot(
             model,

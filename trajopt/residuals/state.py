@@ -16,6 +16,7 @@ from trajopt.instant import Instant
 from trajopt.residuals.base import ResidualModelAbstract
 from trajopt.states.base import StateAbstract, check_state
 from trajopt.states.degrees import looks_like_degrees
+from trajopt.types import Reals
 
 _LOG = logging.getLogger(__name__)
 
@@ -79,3 +80,11 @@ def _numbers(state: StateAbstract, elements: Iterable[int | str] | None) -> list
             f"elements: expected at least one element and none twice, got {shown(list(elements))}"
         )
     return numbers
+
+
+def whole_states(references: Reals, xs: Reals) -> Reals:
+    """Returns references (..., n) with the coordinates of states xs (..., nx) behind their n-th.
+
+    The state of a model behind motors begins with the state that residuals of the model compare with a reference.
+    """
+    return np.concatenate([references, xs[..., references.shape[-1] :]], axis=-1)

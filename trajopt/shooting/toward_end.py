@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajopt.errors import ModelEvaluationError
-from trajopt.residuals.state import ResidualModelState
+from trajopt.residuals.state import ResidualModelState, whole_states
 from trajopt.types import Reals
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def toward_end(problem: ShootingProblem) -> Reals:
             equal, asked = lower[own] == upper[own], np.zeros(state.ndx)
             elements = np.array(item.residual.elements)[equal]
             asked[elements] = lower[own][equal]
-            there = state.integrate(problem.get_parameter(f"{item.name}.reference", T), asked)
+            reference = whole_states(problem.get_parameter(f"{item.name}.reference", T), x0)
+            there = state.integrate(reference, asked)
             move[elements] = state.difference(x0, there)[elements]
     return np.array([state.integrate(x0, share * move) for share in np.linspace(0.0, 1.0, T + 1)])

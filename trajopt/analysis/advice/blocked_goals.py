@@ -10,6 +10,7 @@ from trajopt.analysis.advice.constraints import excesses, unit_of
 from trajopt.analysis.constraints import constraint_rows
 from trajopt.analysis.goals import asked_steps
 from trajopt.residuals import ResidualModelObstacleDistance, ResidualModelState
+from trajopt.residuals.state import whole_states
 from trajopt.solution.solution import Solution
 from trajopt.types import Reals
 
@@ -52,7 +53,7 @@ def _asked_states(solution: Solution, constraints: set[str]) -> list[tuple[str, 
     for item in description.terminal_items:
         if item.name in constraints and isinstance(item.residual, ResidualModelState):
             step = asked_steps(item, item.residual, description.values, description.state.ndx)[-1]
-            if np.isfinite(step).all():
-                reference = description.values[f"{item.name}.reference"][-1]
-                found.append((item.name, description.state.integrate(reference, step)))
+            if np.isfinite(step[: item.residual.state.ndx]).all():
+                reference = whole_states(description.values[f"{item.name}.reference"][-1], solution.xs[-1])
+                found.append((item.name, description.state.integrate(reference, np.nan_to_num(step))))
     return found

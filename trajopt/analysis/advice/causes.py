@@ -17,6 +17,7 @@ from trajopt.analysis.constraints import ConstraintRows
 from trajopt.analysis.contradictions import BEYOND, FROM_START
 from trajopt.analysis.goals import asked_steps
 from trajopt.residuals import ResidualModelState
+from trajopt.residuals.state import whole_states
 from trajopt.solution.solution import Solution
 from trajopt.states.degrees import looks_like_degrees
 
@@ -55,7 +56,7 @@ def in_degrees(solution: Solution) -> list[str]:
         if not isinstance(item.residual, ResidualModelState):
             continue
         steps = asked_steps(item, item.residual, description.values, state.ndx)
-        references = description.values[f"{item.name}.reference"]
+        references = whole_states(description.values[f"{item.name}.reference"], solution.xs)
         for t in np.flatnonzero(np.isfinite(steps).any(axis=1)).tolist():
             asked = np.flatnonzero(np.isfinite(steps[t])).tolist()
             if words := looks_like_degrees(state, state.integrate(references[t], np.nan_to_num(steps[t])), asked):

@@ -13,6 +13,7 @@ from trajopt.analysis.gaps import CLOSED
 from trajopt.analysis.goals import asked_steps
 from trajopt.errors import TrajoptError
 from trajopt.residuals import ResidualModelState
+from trajopt.residuals.state import whole_states
 from trajopt.solution.record import SolverStatus
 from trajopt.solution.solution import Solution
 from trajopt.types import Reals
@@ -73,8 +74,10 @@ def _goals(solution: Solution) -> list[Reals]:
     for item in description.terminal_items:
         if state is not None and isinstance(item.residual, ResidualModelState):
             steps = asked_steps(item, item.residual, description.values, state.ndx)[-1]
-            if np.isfinite(steps[: state.ndx // 2] if solution.robot is not None else steps).all():
-                goals.append(state.integrate(description.values[f"{item.name}.reference"][-1], np.nan_to_num(steps)))
+            fixed = state.ndx // 2 if solution.robot is not None else item.residual.state.ndx
+            if np.isfinite(steps[:fixed]).all():
+                reference = whole_states(description.values[f"{item.name}.reference"][-1], solution.xs[-1])
+                goals.append(state.integrate(reference, np.nan_to_num(steps)))
     return goals
 
 
