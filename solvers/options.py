@@ -273,7 +273,8 @@ class NLPOptions(SolverOptions):
 
     Attributes:
         max_iterations: Largest number of iterations [-].
-        tolerance: Tolerance of the solver, as it defines it [-].
+        tolerance: Tolerance of the solver, as it defines it; of derivatives it is absolute, so with very small weights
+            solves end early: multiply all weights by one number [-].
         settings: Further settings of the solver, by the solver's own names.
     """
 

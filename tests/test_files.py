@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,15 @@ from tests.mpc import slider
 from tests.support.full_disk import full_disk
 from trajopt import mpc, problems
 from trajopt.errors import InvalidArgumentError, TrajoptError
-from trajopt.files import DamagedFileError, read_arrays, read_rows, replacing, write_columns, write_rows
+from trajopt.files import (
+    DamagedFileError,
+    check_output_path,
+    read_arrays,
+    read_rows,
+    replacing,
+    write_columns,
+    write_rows,
+)
 from trajopt.inverse_dynamics import read_positions
 from trajopt.mpc import ClosedLoop
 from trajopt.plotting import animate, plot_summary
@@ -178,3 +187,27 @@ def test_random_damages(solution: Solution, tmp_path: Path) -> None:
             except TrajoptError:
                 refused += 1
     assert refused > 100
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("/proc/solution.npz", "--save: expected a writable file or folder, got '/proc/solution.npz': "),
+        ("a" * 252 + ".npz", "--save: expected a shorter file name, got "),
+        ("é" * 126 + ".npz", "--save: expected a shorter file name, got "),
+    ],
+)
+def test_a_path_that_cannot_be_written_is_refused_at_once(path: str, words: str, tmp_path: Path) -> None:
+    """Also by root, for whom `os.access` answers True of every folder."""
+    if path.startswith("/proc") and not Path("/proc/self").exists():
+        pytest.skip("the system has no /proc")
+    with pytest.raises(InvalidArgumentError, match="^" + re.escape(words)):
+        check_output_path(tmp_path / path, "--save", (".npz",))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_path_that_can_be_written_leaves_the_folder_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "old.npz").write_bytes(b"old")
+    for name in ("old.npz", "new.npz"):
+        assert check_output_path(tmp_path / name, "path", (".npz",)) == tmp_path / name
+    assert [(each.name, each.read_bytes()) for each in tmp_path.iterdir()] == [("old.npz", b"old")]

@@ -62,6 +62,16 @@ def as_numbers(argument: str, value: Any, expected: str = "numbers", *, cure: Cu
     raise InvalidArgumentError(f"{argument}: expected {expected}, got {got or shown(value)}{_tail(cure)}")
 
 
+def unwrapped(value: Any) -> Any:
+    """Array of an object that np.asarray reads, such as a tensor, table or memoryview; anything else as it is."""
+    if isinstance(value, np.ndarray) or not (hasattr(value, "__array__") or isinstance(value, memoryview)):
+        return value
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError, RuntimeError, NotImplementedError):
+        return value  # such as a tensor on a GPU; what checks its rows says so
+
+
 def shape_of(value: Any) -> tuple[int, ...]:
     """Shape of an array or of nested lists; () for a scalar and for rows of different lengths."""
     try:

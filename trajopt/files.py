@@ -23,6 +23,9 @@ from trajopt.errors import InvalidArgumentError, pass_on_signal, shown
 UNFINISHED = ".tmp"
 """Suffix of a file that is still being written, or whose writer was killed."""
 
+LONGEST_NAME = 255
+"""Most bytes of a file's name on usual file systems [-]."""
+
 MALFORMED = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """Errors that content of a file can cause which is not what its writer wrote."""
 
@@ -41,7 +44,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         OSError: The folder cannot be written.
     """
     path = Path(os.path.realpath(path))
-    temporary = path.with_name(f"{path.stem[:40]}.{os.getpid()}.{threading.get_ident()}{UNFINISHED}")
+    temporary = _temporary(path)
     try:
         with temporary.open("wb") as file:
             yield file
@@ -139,7 +142,7 @@ def check_output_path(path: str | os.PathLike[str], argument: str, suffixes: tup
     """Returns the path after checking that a file can be written there.
 
     Raises:
-        InvalidArgumentError: The suffix is not one of `suffixes`, or the folder is missing or not writable.
+        InvalidArgumentError: The suffix is not one of `suffixes`, the name is too long, or no file can be written.
     """
     path = check_path(argument, path)
     if path.suffix.lower() not in suffixes:
@@ -149,6 +152,21 @@ def check_output_path(path: str | os.PathLike[str], argument: str, suffixes: tup
         raise InvalidArgumentError(f"{argument}: expected an existing folder, got {str(folder)!r}; create it first")
     if os.path.isdir(path):
         raise InvalidArgumentError(f"{argument}: expected a file, got the folder {str(path)!r}")
-    if not os.access(path if os.path.exists(path) else folder, os.W_OK):
+    if len(os.fsencode(path.name)) > LONGEST_NAME:
+        raise InvalidArgumentError(f"{argument}: expected a shorter file name, got {shown(str(path))}")
+    if os.path.exists(path) and not os.access(path, os.W_OK):
         raise InvalidArgumentError(f"{argument}: expected a writable file or folder, got {str(path)!r}")
+    try:
+        temporary = _temporary(Path(os.path.realpath(path)))
+        temporary.open("wb").close()  # os.access grants root folders that the system refuses, such as /proc
+        temporary.unlink()
+    except OSError as error:
+        raise InvalidArgumentError(
+            f"{argument}: expected a writable file or folder, got {str(path)!r}: {error.strerror}"
+        ) from error
     return path
+
+
+def _temporary(path: Path) -> Path:
+    """File in the folder of `path` that is written first, one for each thread."""
+    return path.with_name(f"{path.stem[:40]}.{os.getpid()}.{threading.get_ident()}{UNFINISHED}")

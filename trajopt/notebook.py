@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import sys
 import uuid
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -63,9 +64,14 @@ def text(lines: str) -> str:
 
 
 def picture(figure: Figure, dpi: float = 80.0) -> str:
-    """HTML of a figure as an embedded PNG image; `dpi` is its resolution [pixels/inch]."""
+    """HTML of a figure as an embedded PNG image; `dpi` is its resolution [pixels/inch].
+
+    The figure is closed, as a notebook would show an open one again at the end of the cell.
+    """
     stream = io.BytesIO()
     figure.savefig(stream, format="png", dpi=dpi)
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close(figure)
     return f'<img src="data:image/png;base64,{base64.b64encode(stream.getvalue()).decode()}"/>'
 
 

@@ -59,20 +59,25 @@ class NonlinearProgram:
 
     def _build(self, functions: list[ca.Function]) -> None:
         state, T = self._state, self._problem.T
-        integrate, difference = state.functions["integrate"], state.functions["difference"]
         centres = [MX.sym(f"centre{t}", state.nx) for t in range(T + 1)]
         parameters = [MX.sym(f"p{t}", size) for t, size in enumerate(self._sizes)]
         steps = [MX.sym(f"dx{t}", state.ndx) for t in range(T + 1)]
         us = [MX.sym(f"u{t}", nu) for t, nu in enumerate(self.nu)]
         slacks = [(MX.sym(f"below{t}", len(soft)), MX.sym(f"above{t}", len(soft))) for t, soft in enumerate(self.soft)]
         weights = [(MX.sym(f"w{t}", len(soft)), MX.sym(f"W{t}", len(soft))) for t, soft in enumerate(self.soft)]
-        xs = [integrate(centre, step) for centre, step in zip(centres, steps)]
+        (xs,) = _each(state.functions["integrate"], centres, steps)
+        xnexts, rows_of = [MX()] * (T + 1), [MX()] * (T + 1)
         cost, constraints, is_gap = MX(0), list[MX](), list[bool]()
-        for t, function in enumerate(functions):
-            xnext, value, rows = function(xs[t], us[t], parameters[t])
-            cost += value + _slack_cost(*slacks[t], *weights[t])
+        for function in dict.fromkeys(functions):
+            knots = [t for t, each in enumerate(functions) if each is function]
+            found = _each(function, *([values[t] for t in knots] for values in (xs, us, parameters)))
+            for t, xnext, value, rows in zip(knots, *found):
+                xnexts[t], rows_of[t] = xnext, rows
+                cost += value + _slack_cost(*slacks[t], *weights[t])
+        (reached,) = _each(state.functions["difference"], centres[1:], xnexts[:-1])
+        for t, rows in enumerate(rows_of):
             if t < T:
-                constraints.append(steps[t + 1] - difference(centres[t + 1], xnext))
+                constraints.append(steps[t + 1] - reached[t])
                 is_gap += [True] * state.ndx
             if len(self.rows[t]):  # limits of controls too; as bounds of variables IPOPT's cart-pole took 119, not 95
                 slack = ca.DM(np.eye(len(self.rows[t]))[:, self.soft[t]]) @ (slacks[t][0] - slacks[t][1])
@@ -181,6 +186,15 @@ class NonlinearProgram:
         for t, rows in enumerate(self.rows):
             found[t, rows], at = values[at : at + len(rows)], at + len(rows)
         return found
+
+
+def _each(function: ca.Function, *arguments: list[MX]) -> list[list[MX]]:
+    """Outputs of a function for each of its arguments, as one mapped call: CasADi derives that once, not per knot."""
+    count = len(arguments[0])
+    if not count:
+        return [[] for _ in range(function.n_out())]
+    outputs = function.map(count).call([ca.horzcat(*values) for values in arguments])
+    return [ca.horzsplit(output, output.shape[1] // count) for output in outputs]
 
 
 def _slack_cost(below: MX, above: MX, linear: MX, quadratic: MX) -> MX:

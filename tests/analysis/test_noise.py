@@ -336,3 +336,17 @@ def test_samples_have_motors_of_their_own() -> None:
     for name, clip in (("goal.weight", True), ("effort.reference", True), ("motor.upper", False)):
         with pytest.raises(InvalidArgumentError, match=rf"got '{name}', which changes no sample; known: .*dt"):
             solution.monte_carlo(0.0, 2, parameters={name: two[:, None] if "ref" in name else two}, clip=clip)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("mass", [0.0, -1e-3], ids=["of 0", "negative"])
+def test_samples_that_diverge_are_counted_with_their_parameters(mass: float) -> None:
+    """NaN at once, and inf after some knots, without warnings of numpy."""
+    solution = problems.load("pendulum", T=600).solve()
+    samples = solution.monte_carlo(0.0, 3, parameters={"mass": [1.0, 1.1, mass]})
+    np.testing.assert_array_equal(samples.diverged, [False, False, True])
+    words = f"1 of 3 diverged, the first is sample 2 with mass = {mass:.4g}"
+    assert repr(samples) == f"MonteCarlo(3 samples, 601 knots, {words})"
+    with pytest.raises(InvalidArgumentError, match=f"^samples: expected finite states for a covariance, but {words}"):
+        samples.covariance()
+    assert repr(solution.monte_carlo(0.0, 3)) == "MonteCarlo(3 samples, 601 knots)"

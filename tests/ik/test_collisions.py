@@ -76,6 +76,17 @@ def test_one_target_keeps_links_apart_and_obstacles_move() -> None:
             assert np.abs(there.residuals["collisions"].violation).max() <= 1e-6
 
 
+@pytest.mark.parametrize("margin", [0.0, 0.04])
+def test_obstacles_keep_the_margin(margin: float) -> None:
+    """Links touch the ball with a margin of 0."""
+    gaps = []
+    for target in TARGETS[:12]:
+        found = ik.solve(ROBOT, TASKS, {"tool.reference": target}, collisions=SCENE, margin=margin)
+        if found.status is ik.IKStatus.SOLVED:
+            gaps.append(from_ball(found.q[None])[0])
+    assert margin - 2e-6 < min(gaps) < margin + 5e-3
+
+
 def test_wrong_collisions_are_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="collisions: expected True, False or a Scene, got 'all'"):
         ik.solve(ROBOT, TASKS, collisions="all")  # type: ignore[arg-type]

@@ -66,7 +66,7 @@ def test_other_files_are_refused_by_load(log, tmp_path):
             InvalidArgumentError, match=r"expected a file that ClosedLoop.save wrote, but .* cannot be read"
         ):
             mpc.ClosedLoop.load(tmp_path / name)
-    with pytest.raises(InvalidArgumentError, match=r"it is a saved Solution; read it with trajopt.Solution.load"):
+    with pytest.raises(InvalidArgumentError, match=r"it holds a Solution: read it with trajopt.Solution.load"):
         mpc.ClosedLoop.load(tmp_path / "solution.npz")
     with pytest.raises(InvalidArgumentError, match="path: expected a file ending in .npz"):
         log.save(tmp_path / "log.csv")

@@ -48,9 +48,16 @@ def test_a_grid_has_a_cell_for_each_row(cells: Sweep) -> None:
     assert costs.mask[0, 3]
     np.testing.assert_array_equal(np.argwhere(~failed.mask), [[0, 3], [1, 2]])
     assert "23 of 25 converged" in texts(figure)
-    assert "2 did not converge" in texts(figure)
+    assert "2 did not converge: max iterations" in texts(figure)
     axes = figure.axes[0]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("goal.reference[0]", "goal.reference[1]")
+
+
+def test_cells_that_raised_the_same_error_name_its_class(tmp_path: Path) -> None:
+    errors = dict.fromkeys(range(25), "ModelEvaluationError: knot 0: not finite")
+    figure = plot_success_map(Sweep.read(stores.write(tmp_path / "store", stores.grid(5), {}, errors)))
+    assert "25 did not converge: ModelEvaluationError" in texts(figure)
+    check_texts(figure)
 
 
 @pytest.mark.parametrize("share", [0, 2])

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
+from tests.mpc.slider import controller
 from tests.support import window_backend
 from tests.support.unsolved import arm, pendulum, trot
 from trajopt import (
@@ -31,6 +32,7 @@ from trajopt import (
     gaits,
     ik,
     load_robot,
+    mpc,
     problems,
 )
 from trajopt.notebook import columns
@@ -74,6 +76,13 @@ def test_files_and_other_threads_open_no_window(window: list[Any], tmp_path: Pat
     thread.start()
     thread.join()
     pendulum()._repr_html_()
+    assert plt.get_fignums() == []
+
+
+def test_a_closed_loop_that_shows_itself_leaves_no_figure_open(window: list[Any]) -> None:
+    """A notebook showed it again at the end of the cell."""
+    log = mpc.simulate(controller(), None, [0.0, 0.9], 0.2)
+    assert is_picture(log._repr_html_())
     assert plt.get_fignums() == []
 
 

@@ -6,8 +6,10 @@ import csv
 import dataclasses
 import json
 import pickle
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -16,13 +18,14 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import trajopt
+from tests.mpc.slider import controller
 from tests.support.unsolved import arm, pendulum, solved, trot
-from trajopt import problems
+from trajopt import ik, mpc, problems
 from trajopt.analysis import motion_report
 from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.plotting import plot_com, plot_contact_forces, plot_cost_terms, plot_feet, plot_motion, plot_strip
 from trajopt.solution import Solution
-from trajopt.solvers import SolverSQP
+from trajopt.solvers import SolverDDP, SolverSQP
 from trajopt.types import Reals
 
 MAKERS = [pendulum, arm, trot]
@@ -255,3 +258,31 @@ def test_a_file_from_before_constraints_were_kept_is_read(tmp_path: Path) -> Non
     loaded = Solution.load(path)
     assert loaded.violations() == {}
     assert len(loaded.plot().axes) > 5
+
+
+def test_a_file_of_another_kind_says_which_load_reads_it(tmp_path: Path) -> None:
+    own = pendulum()
+    robot = trajopt.load_robot("ur5")
+    state = trajopt.StateMultibody(robot)
+    hand = trajopt.ResidualModelFrameTranslation(state, "tool0", [0.4, 0.3, 0.5])
+    tasks = trajopt.ConstraintStack(state).add("hand", hand, equals=0.0)
+    kinds: dict[str, tuple[Any, Any]] = {
+        "trajopt.Solution": (Solution, own),
+        "trajopt.SolutionBatch": (
+            trajopt.SolutionBatch,
+            SolverDDP(own.problem, SolverDDP.options_type(max_iterations=1)).solve_batch(own.x0[None], progress=False),
+        ),
+        "trajopt.mpc.ClosedLoop": (mpc.ClosedLoop, mpc.simulate(controller(), None, [0.0, 0.9], 0.1)),
+        "trajopt.ik.IKBatch": (
+            ik.IKBatch,
+            ik.solve_batch(robot, tasks, {"hand.reference": np.array([[0.4, 0.3, 0.5], [0.4, 0.2, 0.5]])}),
+        ),
+    }
+    for name, (kind, result) in kinds.items():
+        path = result.save(tmp_path / f"{kind.__name__}.npz")
+        kind.load(path)
+        words = f"it holds a {kind.__name__}: read it with {name}.load(path)"
+        for other, _ in kinds.values():
+            if other is not kind:
+                with pytest.raises(InvalidArgumentError, match=rf"{other.__name__}\.save wrote.*{re.escape(words)}"):
+                    other.load(path)

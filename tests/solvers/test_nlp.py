@@ -194,3 +194,12 @@ def test_jacobian_of_the_program_is_sparse() -> None:
     program = NonlinearProgram(case_of("pendulum-limits").problem)
     jacobian = ca.jacobian(program.symbols["g"], program.symbols["x"])
     assert jacobian.nnz() <= 50 * (2 * 3 + 2 + 1) + 2
+
+
+@pytest.mark.parametrize("T", [5, 20])
+def test_knots_of_one_kind_are_one_call(T: int) -> None:
+    """So that CasADi derives each function once: calls of the steps, the running and the last knot, and the gaps."""
+    program = NonlinearProgram(problems.load("pendulum-limits", T=T).problem)
+    symbols = [program.symbols[name] for name in "xpfg"]
+    whole = ca.Function("whole", symbols[:2], symbols[2:])
+    assert [whole.instruction_id(k) for k in range(whole.n_instructions())].count(ca.OP_CALL) == 4

@@ -50,8 +50,8 @@ def robot_of(solution: Solution) -> Any:
     return robot.model
 
 
-def weight_of(model: Any) -> float:
-    """Weight of the bodies of a Pinocchio model that move [N]; 0 without gravity."""
+def moving_weight(model: Any) -> float:
+    """Weight of the bodies of a Pinocchio model that move [N]; 0 without gravity, unlike `Robot.weight`."""
     import pinocchio as pin
 
     return float(pin.computeTotalMass(model) * np.linalg.norm(model.gravity.linear))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 
 from trajopt.actions.differential.reduced import DifferentialActionModelReducedAbstract
-from trajopt.analysis.basics import check_solution, robot_of, time_axis, weight_of
+from trajopt.analysis.basics import check_solution, moving_weight, robot_of, time_axis
 from trajopt.analysis.feet import Foot, LeggedMotion, SupportPhase
 from trajopt.analysis.references import com_references, frame_references, knot_values
 from trajopt.analysis.spheres import simulated_contacts, sphere_motion
@@ -150,7 +150,7 @@ def _moved(model: Any, xs: Reals, frames: Iterable[str]) -> tuple[float, Reals, 
         com[t] = pin.centerOfMass(model, data, x[: model.nq])
         for i, frame in enumerate(ids):
             places[i, t] = data.oMf[frame].homogeneous[:3]
-    return weight_of(model), com, places
+    return moving_weight(model), com, places
 
 
 def _placed(

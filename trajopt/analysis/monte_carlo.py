@@ -50,12 +50,18 @@ class MonteCarlo:
         xs: States (n, T + 1, nx).
         us: Controls (n, T, nu).
         parameters: Values of the parameters that differ between samples (n, *shape), by name.
+        diverged: Whether a state of each sample is NaN or inf (n,).
     """
 
     solution: Solution
     xs: Reals
     us: Reals
     parameters: Mapping[str, Reals] = field(default_factory=dict)
+
+    @cached_property
+    def diverged(self) -> Flags:
+        """Whether a state of each sample is NaN or inf (n,), for example with a mass of 0."""
+        return np.asarray(~np.isfinite(self.xs).all(axis=(1, 2)))
 
     def deviations(self, knot: int = -1) -> Reals:
         """Returns the deviations x ⊖ xs of all samples at a knot, shape (n, ndx).
@@ -80,14 +86,20 @@ class MonteCarlo:
         """Returns the sample covariance of x ⊖ xs at a knot, shape (ndx, ndx), about the mean of the samples.
 
         Raises:
-            InvalidArgumentError: There is only one sample.
+            InvalidArgumentError: There is only one sample, or a sample diverged.
         """
+        if self.diverged.any():
+            raise InvalidArgumentError(
+                f"samples: expected finite states for a covariance, but {self._lost()}; choose values and noise for "
+                "which all motions stay finite"
+            )
         if len(self.xs) < 2:
             raise InvalidArgumentError(
                 f"n: expected at least 2 samples for a covariance, got {len(self.xs)}; pass a larger n to monte_carlo"
             )
         deviations = self.deviations(knot)
-        return np.cov(deviations, rowvar=False).reshape(deviations.shape[1], deviations.shape[1])
+        with np.errstate(over="ignore"):
+            return np.cov(deviations, rowvar=False).reshape(deviations.shape[1], deviations.shape[1])
 
     def within(self, bounds: npt.ArrayLike, knot: int = -1) -> Flags:
         """Returns whether |x ⊖ xs| of each sample is within bounds at a knot, shape (n,); its mean is the success rate.
@@ -127,7 +139,16 @@ class MonteCarlo:
         return picture(self, path, within=within, coordinate=coordinate, knot=knot)
 
     def __repr__(self) -> str:
-        return f"MonteCarlo({len(self.xs)} samples, {self.xs.shape[1]} knots)"
+        lost = f", {self._lost()}" if self.diverged.any() else ""
+        return f"MonteCarlo({len(self.xs)} samples, {self.xs.shape[1]} knots{lost})"
+
+    def _lost(self) -> str:
+        """Text about the samples that diverged, with the parameters of the first one."""
+        first = int(np.argmax(self.diverged))
+        numbers = ((name, np.ravel(values[first])) for name, values in self.parameters.items())
+        values = "; ".join(f"{name} = {', '.join(f'{number:.4g}' for number in flat)}" for name, flat in numbers)
+        given = f" with {values}" if values else ""
+        return f"{int(self.diverged.sum())} of {len(self.xs)} diverged, the first is sample {first}{given}"
 
 
 def monte_carlo(
@@ -144,7 +165,8 @@ def monte_carlo(
 ) -> MonteCarlo:
     """Samples rollouts of the motion under noise: x⁺ = f(x, us - K (x ⊕ e ⊖ xs)) ⊕ w, with normal w and e.
 
-    Equal seeds give equal samples for any number of threads.
+    Equal seeds give equal samples for any number of threads. A sample may diverge, for example with a mass of 0; the
+    text of the result counts such samples and names the parameters of the first one.
 
     ```python
     masses = np.random.default_rng(0).uniform(0.85, 1.15, 1000)  # [kg]
@@ -223,7 +245,8 @@ def _roll_out(
     xs[0] = x = batches.integrate(solution.xs[0], w[0])
     for t, model in enumerate(problem.running):
         measured = x if errors is None else batches.integrate(x, errors[t])
-        u = solution.us[t] - batches.difference(solution.xs[t], measured) @ K[t].T
+        with np.errstate(invalid="ignore", over="ignore"):  # of samples that have diverged
+            u = solution.us[t] - batches.difference(solution.xs[t], measured) @ K[t].T
         us[t] = u = u if limits is None else np.clip(u, limits[0][..., t, :], limits[1][..., t, :])
         after = batches.of(model).step(rows_of(t), x, u)
         xs[t + 1] = x = batches.integrate(after, w[t + 1])

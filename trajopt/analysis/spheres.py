@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio as pin
 
-from trajopt.analysis.basics import weight_of
+from trajopt.analysis.basics import moving_weight
 from trajopt.analysis.feet import Foot, LeggedMotion
 from trajopt.robots.frame_index import frame_index
 from trajopt.types import Reals
@@ -69,7 +69,7 @@ def sphere_motion(
             if c.surface.body is not None:
                 body = data.oMf[frame_index(model, c.surface.body)]
                 turns[c.name][t], seen[c.name][t] = body.rotation, body.actInv(centres[c.name][t])
-    weight = weight_of(model)
+    weight = moving_weight(model)
     feet = []
     for c in contacts:
         normals = np.einsum("tij,tj->ti", turns[c.name], _normals(c, seen[c.name]))

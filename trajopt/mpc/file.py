@@ -15,7 +15,7 @@ from trajopt.files import MALFORMED, read_arrays
 from trajopt.mpc.disturbance import Push
 from trajopt.mpc.tracking import Tracked
 from trajopt.solution import Solution, SolverStatus, description
-from trajopt.solution.file import check_npz, write_arrays
+from trajopt.solution.file import check_npz, other_kind, write_arrays
 
 if TYPE_CHECKING:
     from trajopt.mpc.log import ClosedLoop
@@ -77,8 +77,8 @@ def read(path: str | Path) -> dict[str, Any]:
     try:
         arrays = read_arrays(path)
         facts = json.loads(str(arrays.pop("facts")))
-        if "first_solve" not in facts and "status" in facts:
-            raise ValueError("it is a saved Solution; read it with trajopt.Solution.load(path)")
+        if other := other_kind("ClosedLoop", facts):
+            raise ValueError(other)
         if facts["format"] > FORMAT:
             raise ValueError(f"it has format {facts['format']}, this version reads up to {FORMAT}; upgrade trajopt")
         attributes = {name: facts[name] for name in _FACTS} | {n: facts.get(n, old) for n, old in _LATER.items()}

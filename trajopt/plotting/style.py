@@ -73,6 +73,14 @@ _RC: dict[Any, Any] = {
 }
 
 
+def _default_colors() -> dict[Any, Any]:
+    """Matplotlib's own colours: those of the caller's style, such as white lines on black, hide ours."""
+    import matplotlib
+
+    defaults = matplotlib.rcParamsDefault
+    return {name: defaults[name] for name in defaults if "color" in name or name == "axes.prop_cycle"}
+
+
 @contextlib.contextmanager
 def house_style() -> Iterator[None]:
     """Context manager with the settings of all plots; restores the caller's matplotlib settings afterwards.
@@ -84,7 +92,7 @@ def house_style() -> Iterator[None]:
 
     interactive = matplotlib.is_interactive()
     try:
-        with matplotlib.rc_context(_RC):
+        with matplotlib.rc_context(_default_colors() | _RC):
             try:
                 yield
             finally:
@@ -107,8 +115,19 @@ def canvas(
 ) -> Figure | SubFigure:
     """Returns the figure, or a new one of width × height [inch], at most a screen; `apart` as in `new_figure`."""
     if figure is not None:
-        return check_figure(figure)
+        checked = check_figure(figure)
+        if _is_dark(whole_figure(checked)):
+            checked.set_facecolor("white")
+        return checked
     return new_figure(min(width, SCREEN[0]), min(height, SCREEN[1]), dpi=DPI, apart=apart)
+
+
+def _is_dark(figure: Figure) -> bool:
+    """Whether the background is dark and covers what is behind it."""
+    from matplotlib.colors import to_rgba
+
+    *levels, opacity = to_rgba(figure.get_facecolor())
+    return bool(opacity > 0.5 and np.mean(levels) < 0.5)
 
 
 @contextlib.contextmanager

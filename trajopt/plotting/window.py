@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from trajopt.files import output_file
 
@@ -22,11 +22,12 @@ def new_figure(width: float, height: float, *, dpi: float = 100.0, apart: bool =
 
     from trajopt.plotting.layout import LinedUpLayout
 
+    look: dict[str, Any] = {"figsize": (width, height), "dpi": dpi, "layout": LinedUpLayout(), "facecolor": "white"}
     if apart or not _has_window():
-        return Figure(figsize=(width, height), dpi=dpi, layout=LinedUpLayout())
+        return Figure(**look)
     from matplotlib import pyplot as plt
 
-    return plt.figure(figsize=(width, height), dpi=dpi, layout=LinedUpLayout(), FigureClass=_window_class())
+    return plt.figure(**look, FigureClass=_window_class())
 
 
 def write(figure: Figure, path: Path) -> None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from trajopt.actions.base import ActionModelAbstract, check_methods
 from trajopt.actions.differential.base import DifferentialActionModelAbstract
 from trajopt.actions.terminal import ActionModelTerminal
-from trajopt.checks import all_finite, check_array, check_bounds, check_items, shape_of
+from trajopt.checks import all_finite, check_array, check_bounds, check_items, shape_of, unwrapped
 from trajopt.errors import InvalidArgumentError
 from trajopt.shooting.kinds import Kind
 from trajopt.states.base import StateAbstract
@@ -136,7 +136,7 @@ def as_states(xs: Any, count: int, state: StateAbstract, what: str = "states (T 
     Raises:
         InvalidArgumentError: The size is wrong, or a row is not a state.
     """
-    check_length("xs", xs, count, what)
+    check_length("xs", xs := unwrapped(xs), count, what)
     states = _as_rows(xs, (count, state.nx))
     if states is None or not state.are_states(states):
         return np.array([state.check(x, f"xs[{t}]") for t, x in enumerate(check_items("xs", xs, "states"))])
@@ -155,7 +155,7 @@ def as_controls(us: Any, kinds: Sequence[Kind], T: int, nu: int) -> Reals:
     Raises:
         InvalidArgumentError: A size is wrong, or a value is not finite.
     """
-    check_length("us", us, T, "controls (T)")
+    check_length("us", us := unwrapped(us), T, "controls (T)")
     controls = _as_rows(us, (T, nu))
     if controls is None or not all_finite(controls):
         controls = np.zeros((T, nu))

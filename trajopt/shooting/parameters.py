@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from trajopt.checks import shape_of
+from trajopt.checks import shape_of, unwrapped
 from trajopt.errors import InvalidArgumentError, TrajoptError, UnknownNameError, unknown_name
 from trajopt.model.parameters import Parameter
 from trajopt.robots.parameters import PREFIX, QUANTITIES
@@ -122,7 +122,10 @@ class ParameterTable:
         If one value is wrong, no knot changes.
         """
         where = self._where(name, knots)
-        if knots is None and not _is_sequence(self._kind_of[where[0]].parameters[name], value):
+        first = self._kind_of[where[0]].parameters[name]
+        plain = isinstance(value, (np.ndarray, list, tuple, float, int))
+        value = value if plain or _fits(first, value) else unwrapped(value)
+        if knots is None and not _is_sequence(first, value):
             self._refuse_if_different(name, where)
         for t, flat in zip(where, self._checked(name, value, where)):
             self.values[t, self._kind_of[t].layout.slices[name]] = flat

@@ -18,6 +18,7 @@ from trajopt.shooting import ShootingProblem
 from trajopt.solution import batch_file
 from trajopt.solution.components import components, labelled, units_of
 from trajopt.solution.history import Histories
+from trajopt.solution.reasons import first_reason
 from trajopt.solution.record import SolverStatus
 from trajopt.solution.solution import Solution
 from trajopt.types import Reals
@@ -208,8 +209,13 @@ class SolutionBatch(ExplainsAttributes):
         """
         good = np.flatnonzero(self.converged)
         if not good.size:
-            raise InvalidArgumentError(f"solutions: none of {len(self)} rows converged; status and error have reasons")
+            raise InvalidArgumentError(f"solutions: none of {len(self)} rows converged{self._because()}")
         return self._row(int(good[np.argmin(self.cost[good])]))
+
+    def _because(self) -> str:
+        """Ending of an error about rows that did not converge, with the reason of the first one."""
+        why = first_reason(self.status, self.error)
+        return f"; {why}" if why else ""
 
     def library(self) -> SolutionLibrary:
         """Returns the converged rows as a library of warm starts, found by x0 and parameters.
@@ -231,6 +237,7 @@ class SolutionBatch(ExplainsAttributes):
             words["others"] = ", ".join(f"{count} {name}" for name, count in zip(names, counts))
             if {"INFEASIBLE", "STALLED", "MAX_ITERATIONS"} & set(names.tolist()):
                 words["others"] += "; solve_batch(..., starts=6) tries other guesses"
+            words["reason"] = first_reason(self.status, self.error)
         if good:
             least, middle, most = np.quantile(self.cost[self.converged], (0.0, 0.5, 1.0))
             words["cost"] = f"{least:.6g} least, {middle:.6g} median, {most:.6g} most, of converged rows"

@@ -52,7 +52,7 @@ def read(path: str | Path) -> dict[str, Any]:
     """Reads the fields of a SolutionBatch from a file; see `SolutionBatch.load`."""
     path = check_path("path", path)
     with reading(path, "saved solutions"):
-        arrays, facts, described = read_described(path, "SolutionBatch", FORMAT, "; Solution.load reads one solution")
+        arrays, facts, described = read_described(path, "SolutionBatch", FORMAT)
         columns = {name.removeprefix("history/"): a for name, a in arrays.items() if name.startswith("history/")}
         return {
             **{name: arrays[name] for name in _ARRAYS},

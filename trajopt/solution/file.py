@@ -30,6 +30,12 @@ _ARRAYS = ("xs", "us", "x0")
 _OPTIONAL = ("K", "k", "Vx", "Vxx")
 _FACTS = ("cost", "iterations", "solver", "seconds", "failed_knot")
 _LATER = {"compile_seconds": 0.0, "optima": (), "ends": ()}  # files of earlier versions have none
+_READERS = {
+    "Solution": "trajopt.Solution.load",
+    "SolutionBatch": "trajopt.SolutionBatch.load",
+    "ClosedLoop": "trajopt.mpc.ClosedLoop.load",
+    "IKBatch": "trajopt.ik.IKBatch.load",
+}
 _KINDS = {f.name: {"int": int, "bool": bool, "str": str}.get(str(f.type), float) for f in fields(IterationRecord)}
 
 
@@ -68,12 +74,23 @@ def reading(path: Path, what: str) -> Iterator[None]:
         raise InvalidArgumentError(f"path: {path} cannot be read as {what}: {error}") from error
 
 
-def read_described(path: Path, kind: str, most: int, hint: str = "") -> tuple[dict[str, Any], dict[str, Any], Any]:
+def other_kind(kind: str, facts: dict[str, Any]) -> str:
+    """Text about a file whose facts are those of results of another kind, with what reads it; otherwise empty."""
+    own = facts.get("kind", "ClosedLoop" if "first_solve" in facts else "Solution")  # neither writes its kind
+    cure = f": read it with {_READERS[own]}(path)" if own in _READERS else ""
+    return "" if own == kind else f"it holds a {own}{cure}"
+
+
+def _check_kind(path: Path, kind: str, facts: dict[str, Any]) -> None:
+    if words := other_kind(kind, facts):
+        raise InvalidArgumentError(f"path: expected a file that {kind}.save wrote, got {path}; {words}")
+
+
+def read_described(path: Path, kind: str, most: int) -> tuple[dict[str, Any], dict[str, Any], Any]:
     """Arrays, facts and description of a file of results of this kind, with a format of at most this number."""
     arrays = read_arrays(path)
     facts, described = json.loads(str(arrays.pop("facts"))), json.loads(str(arrays.pop("description")))
-    if facts.get("kind") != kind:
-        raise InvalidArgumentError(f"path: expected a file that {kind}.save wrote, got {path}{hint}")
+    _check_kind(path, kind, facts)
     if facts["format"] > most:
         raise ValueError(f"it has format {facts['format']}, this version reads up to {most}; upgrade trajopt")
     return arrays, facts, described
@@ -87,10 +104,7 @@ def read(path: str | Path) -> dict[str, Any]:
     arrays = _arrays(path)
     try:
         facts = json.loads(str(arrays.pop("facts")))
-        if facts.get("kind") == "SolutionBatch":
-            raise InvalidArgumentError(
-                f"path: expected a file that Solution.save wrote, got {path}; SolutionBatch.load reads a batch"
-            )
+        _check_kind(path, "Solution", facts)
         if facts["format"] > FORMAT:
             raise ValueError(f"it has format {facts['format']}, this version reads up to {FORMAT}; upgrade trajopt")
         attributes = {
@@ -156,6 +170,4 @@ def check_npz(path: str | Path) -> Path:
 
     path = check_path("path", path)
     path = path.with_suffix(".npz") if path.suffix == "" and path.name else path
-    if len(path.name) > 255:
-        raise InvalidArgumentError(f"path: expected a shorter file name, got {shown(str(path))}")
     return check_output_path(path, "path", (".npz",))

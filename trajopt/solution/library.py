@@ -14,6 +14,7 @@ from trajopt.errors import InvalidArgumentError, UnknownNameError
 from trajopt.objects.immutable import Immutable
 from trajopt.shooting import ShootingProblem
 from trajopt.solution.batch import SolutionBatch
+from trajopt.solution.reasons import first_reason
 from trajopt.solution.solution import Solution
 from trajopt.types import Reals
 
@@ -41,7 +42,8 @@ class SolutionLibrary(Immutable):
     def __init__(self, solutions: SolutionBatch) -> None:
         check_instance("solutions", solutions, SolutionBatch, "solver.solve_batch(x0=X) returns one")
         if not solutions.converged.any():
-            raise InvalidArgumentError("solutions: expected converged rows, got none; solutions.status has the reasons")
+            why = first_reason(solutions.status, solutions.error)
+            raise InvalidArgumentError(f"solutions: expected converged rows, got none{f'; {why}' if why else ''}")
         self.solutions: SolutionBatch = solutions[solutions.converged]
         self._features = self._numbers(self.solutions.x0, self.solutions.parameters)
         deviations = self._features.std(axis=0)

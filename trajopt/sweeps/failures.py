@@ -11,11 +11,10 @@ import numpy as np
 from trajopt.checks import check_count, check_known
 from trajopt.objects.attributes import ExplainsAttributes
 from trajopt.solution import SolverStatus
+from trajopt.solution.reasons import reason
 
 if TYPE_CHECKING:
     from trajopt.sweeps.outcomes import Sweep
-
-_LONGEST = 100  # characters of an error message that are used as a reason
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -56,7 +55,7 @@ class Failures(Mapping[str, Failure], ExplainsAttributes):
     def __init__(self, sweep: Sweep) -> None:
         self._of = len(sweep)
         bad = sweep[~sweep.converged]
-        reasons = np.array(list(map(_reason, bad.status, bad.error)), dtype=object)
+        reasons = np.array(list(map(reason, bad.status, bad.error)), dtype=object)
         names, counts = np.unique(reasons.astype(str), return_counts=True)
         order = np.argsort(-counts, kind="stable")
         self._by_reason = {str(name): Failure(reason=str(name), rows=bad[reasons == name]) for name in names[order]}
@@ -77,10 +76,6 @@ class Failures(Mapping[str, Failure], ExplainsAttributes):
             return head
         hint = f"failures[{next(iter(self))!r}].explain() solves the first of them again and explains why it failed"
         return "\n".join([head, *map(str, self._by_reason.values()), hint])
-
-
-def _reason(status: str, error: str) -> str:
-    return str(error).strip().split("\n")[0][:_LONGEST] if error else str(status)
 
 
 def _short(value: Any) -> str:

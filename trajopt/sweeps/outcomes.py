@@ -17,6 +17,7 @@ from trajopt.objects.read import Read
 from trajopt.solution import Solution
 from trajopt.solution.batch import SolutionBatch
 from trajopt.solution.components import components, labelled
+from trajopt.solution.reasons import first_reason
 from trajopt.sweeps.columns import OUTCOMES, Columns, read_columns
 from trajopt.sweeps.failures import Failures
 from trajopt.sweeps.outcome import Outcome
@@ -160,8 +161,14 @@ class Sweep(ExplainsAttributes):
         """
         good = np.flatnonzero(self.converged)
         if not good.size:
-            raise InvalidArgumentError(f"sweep: none of {len(self)} rows converged; sweep.failures() shows the reasons")
+            raise self._none()
         return self._row(int(good[np.argmin(self.cost[good])]))
+
+    def _none(self) -> InvalidArgumentError:
+        """Error of a sweep without converged rows, with the reason of the first one."""
+        why = first_reason(self.status, self.error, self.index)
+        words = f"; {why}; sweep.failures() shows all reasons" if why else ""
+        return InvalidArgumentError(f"sweep: none of {len(self)} rows converged{words}")
 
     def failures(self) -> Failures:
         """Returns the rows that did not converge, grouped by reason; `failures()[reason].explain()` explains one."""
@@ -185,7 +192,7 @@ class Sweep(ExplainsAttributes):
         """
         rows = np.flatnonzero(self.converged)
         if not rows.size:
-            raise InvalidArgumentError(f"sweep: none of {len(self)} rows converged; sweep.failures() shows the reasons")
+            raise self._none()
         good = self._columns.take(rows)
         outcomes = good.outcomes
         xs, us = (np.empty((len(rows), *self._columns.trajectory(int(rows[0]), name).shape)) for name in ("xs", "us"))

@@ -50,6 +50,7 @@ from trajopt.analysis.advice.stationary import stationary
 from trajopt.analysis.advice.unapproached import unapproached
 from trajopt.analysis.advice.unknowns import bounds_of_failure, unknown_lines
 from trajopt.analysis.advice.untouched import untouched
+from trajopt.analysis.advice.vanished_rows import vanished_rows
 from trajopt.analysis.balance import balance_words
 from trajopt.analysis.basics import control_name
 from trajopt.analysis.basics import time_words as knot_time
@@ -233,7 +234,8 @@ def _advice(solution: Solution, constraints: Sequence[ConstraintRows], over: Seq
         return [*first, conflict, softening(constraints), *last]
     if passed := in_the_way(solution, constraints):
         return [*first, *passed, *crowded]
-    others = [*cannot_rest(solution), *singular_goals(solution), *bounds_of_failure(solution)]
+    others = [*cannot_rest(solution), *singular_goals(solution), *vanished_rows(solution)]
+    others += bounds_of_failure(solution)
     others += _advice_by_status(solution, constraints)
     return [*first, *others, *last] if failed else [*first, *unenforced, *others, *missed, *crowded]
 
