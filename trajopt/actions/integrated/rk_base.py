@@ -48,7 +48,7 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
 
     One stage is compiled and called for all of them. The chain rule over the stages is a sequence of matrix products:
     unrolled, the derivatives of a 7-joint arm would have 100,000 instructions. Hessians of the Lagrangian go back over
-    the stages in the same way, for robots on states whose ⊕ is a sum.
+    the stages in the same way; those of models of your own on vectors are one expression.
 
     Args:
         differential: The continuous-time model.
@@ -56,8 +56,7 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
         tableau: Coefficients of the method.
         transport: Whether stage rates are mapped to the tangent space at x. False adds them unmapped, as Crocoddyl
             does.
-        control: The control within the step; constant by default. The Hessian of the Lagrangian of robots needs a
-            constant one.
+        control: The control within the step; constant by default.
         rows: Where constraint rows hold, "knot" or "stages".
 
     Raises:
