@@ -26,6 +26,7 @@ from tests.support.hard_problems import (
     slot,
     trailer,
 )
+from tests.support.nearby import nearby
 from trajopt.analysis.advice import progress
 from trajopt.solution import IterationRecord, Solution, SolverStatus
 from trajopt.solvers import SolverIpopt, SolverSQP, SQPOptions
@@ -117,15 +118,11 @@ def test_a_guess_that_leads_nowhere_does_not_keep_the_solver_from_what_it_finds_
 @pytest.mark.slow
 @pytest.mark.parametrize(("robot", "dt"), [("ur5", 0.02), ("ur5", 0.05), ("panda", 0.02), ("panda", 0.05)])
 def test_arms_that_pay_for_torque_alone_reach_their_goal(robot: str, dt: float) -> None:
-    """From most of three starts beside one another: rounding decides which of them take more than 300 iterations."""
-    problem, rng, found = reach_by_torque(robot, dt, 1e-3), np.random.default_rng(0), 0
-    x0 = problem.x0
-    for _ in range(3):
-        problem.x0 = x0 + 1e-9 * rng.standard_normal(x0.shape)
-        solution = SolverSQP(problem).solve()
-        found += solution.converged
-        assert worst(solution) < 1e-6 or not solution.converged
-    assert found >= 2
+    """From starts beside one another: rounding decides which of them, 0 to 3 of 9, take more than 300 iterations."""
+    solutions = [SolverSQP(problem).solve() for problem in nearby(reach_by_torque(robot, dt, 1e-3), 9)]
+    found = [solution for solution in solutions if solution.converged]
+    assert max(map(worst, found)) < 1e-6
+    assert len(found) >= 5
 
 
 def test_a_flat_saddle_is_left_with_less_and_less_regularisation() -> None:
@@ -311,10 +308,12 @@ def test_a_cost_that_falls_counts_as_progress_once_all_rows_are_kept() -> None:
 @pytest.mark.slow
 def test_the_limits_of_its_motor_do_not_keep_an_acrobot_from_its_way_up() -> None:
     """Gradients are large until the end, while the cost falls from 5,000 to 1: other methods would begin anew."""
-    solution = SolverSQP(acrobot(12.0)).solve()
-    assert solution.converged
-    assert methods(solution) == ["policy"]
-    assert np.abs(solution.us).max() < 12.0
+    solutions = [SolverSQP(problem).solve() for problem in nearby(acrobot(12.0), 5)]  # one of five may be slow
+    for solution in solutions:
+        assert solution.converged
+        assert np.abs(solution.us).max() < 12.0
+        assert solution.cost == pytest.approx(1.021006, rel=1e-6)
+    assert sum(methods(solution) == ["policy"] for solution in solutions) >= 3
 
 
 def test_arms_come_closer_to_their_goal_step_by_short_step() -> None:

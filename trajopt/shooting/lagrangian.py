@@ -57,7 +57,7 @@ class LagrangianHessian:
         kinds = [kind for kind in e.running if isinstance(kind, CompiledKind)]
         if not self.available(e, asked=True):
             raise UnsupportedOperationError(
-                "a model of the problem, such as a Runge-Kutta step of a floating base or with contacts, has no "
+                "a model of the problem, such as a Runge-Kutta step with contacts, has no "
                 "Hessian of the Lagrangian; use hessian='auto', which is then Gauss-Newton, or Euler steps"
             )
         e.keep(max((programs.kept_size(kind.model) for kind in kinds), default=0))
