@@ -4,32 +4,15 @@ from __future__ import annotations
 
 import casadi as ca
 import numpy as np
-import numpy.typing as npt
 import pytest
 from casadi import SX
 
 import trajopt
+from tests.support.own_states import StateStretched, StateTwistedPlane
 from trajopt.actions.integrated import curvature
 
 
-class StateBent(trajopt.StateAbstract):
-    """A plane with a ⊕ that depends on x, and is no group."""
-
-    def __init__(self) -> None:
-        super().__init__(2, 2)
-
-    def zero(self) -> npt.NDArray[np.float64]:
-        return np.zeros(2)
-
-    def sx_integrate(self, x: SX, dx: SX) -> SX:
-        return ca.vertcat(x[0] + dx[0], x[1] + dx[1] + 0.3 * ca.cos(x[0]) * dx[0] ** 2 + 0.2 * x[1] * dx[0])
-
-    def sx_difference(self, x0: SX, x1: SX) -> SX:
-        d = x1[0] - x0[0]
-        return ca.vertcat(d, x1[1] - x0[1] - 0.3 * ca.cos(x0[0]) * d**2 - 0.2 * x0[1] * d)
-
-
-@pytest.mark.parametrize("state", [trajopt.StateSO3(), trajopt.StateSE3(), StateBent()])
+@pytest.mark.parametrize("state", [trajopt.StateSO3(), trajopt.StateSE3(), StateStretched(), StateTwistedPlane()])
 def test_of_a_move_and_of_a_rate(state: trajopt.StateAbstract, rng: np.random.Generator) -> None:
     n = state.ndx
     x, y = SX.sym("x", state.nx), SX.sym("y", state.nx)

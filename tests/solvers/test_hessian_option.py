@@ -185,7 +185,7 @@ def test_exact_is_refused_for_models_that_have_none(solver: Solver) -> None:
 
 
 def test_exact_for_runge_kutta_steps_of_a_floating_base() -> None:
-    """A body that turns about two axes at once: its exact steps reach no worse an optimum, no later."""
+    """A body that turns about two axes at once, where Gauss-Newton's errors shrink by a factor."""
     state = trajopt.StateMultibody(trajopt.load_robot("hector"))
     costs = trajopt.CostStack(state).add("motors", trajopt.ResidualModelControl(state), weight=1.0)
     rotors = [trajopt.Thruster((x, y, 0.0)) for x, y in ((0.2, 0.2), (0.2, -0.2), (-0.2, 0.0))]
@@ -197,7 +197,7 @@ def test_exact_for_runge_kutta_steps_of_a_floating_base() -> None:
     exact, gauss_newton = (SolverSQP(problem, SQPOptions(hessian=kind)).solve() for kind in ("exact", "gauss-newton"))
     assert exact.converged
     assert exact.cost <= gauss_newton.cost * (1.0 + 1e-6)
-    assert exact.iterations <= gauss_newton.iterations
+    assert exact.iterations <= gauss_newton.iterations / 2  # 7 and 39
 
 
 @pytest.mark.parametrize("kind", [DDPOptions, SQPOptions])

@@ -196,7 +196,7 @@ class RungeKuttaImpulseStep(StepAbstract):
         def columns(F: SX) -> list[SX]:
             return [ca.horzcat(F[:, :nv], F[:, n + nv :], F[:, nv:n]), F[:, n : n + nv], F[:, nv:n]]
 
-        result, F, *_ = self._method.step(program.call, x, dt, rate, derivatives=True)
+        result, F = self._method.step(program.call, x, dt, rate, derivatives=True)
         values = StepValues(result=result, force=d.force, velocity=d.velocity)
         Dqdq, Dtau, by_velocity = call_formula(program, "columns", columns, F)
         if not self._projected:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import logging
 from collections.abc import Sequence
 
@@ -112,7 +113,7 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
 
     def running_expansion(self, program: Program, point: Point, u: Array, lift: int | None) -> Expansion:
         stages, costs, rows, Cs = list[StageExpansion](), list[Array](), list[Array | None](), list[Array | None]()
-        fs, Ds = list[Array](), list[Array]()
+        found = list[tuple[Array, Array]]()
 
         def rate(i: int, y: Array, Z: Array) -> tuple[Array, Array]:
             e = self.differential.expansion(program, self._stage_at(program, point, u, i, y))
@@ -121,22 +122,20 @@ class IntegratedActionModelRKAbstract(IntegratedActionModelAbstract):
             if not stages:
                 stages.append(self.control.chain(program, e))
                 Cs.append(stages[0].C)
-                fs.append(stages[0].f)
-                Ds.append(stages[0].Df)
-                return fs[-1], Ds[-1]
+                found.append((stages[0].f, stages[0].Df))
+                return found[-1]
             C = self._chosen_rows(program, i, e.C)
             Cs.append(None if C is None else program.matmul(C, Z))
             first, D = stages[0], program.matmul(e.Df, Z)
             program.accumulate(first.g, Z, e.g, transpose_a=True)
             program.accumulate(first.H, Z, program.matmul(e.H, Z), transpose_a=True, symmetric=True)
-            fs.append(e.f)
-            Ds.append(D)
-            return e.f, D
+            found.append((e.f, D))
+            return found[-1]
 
         dt = self._time(program, point)
-        xnext, F, *_ = self._method().step(program.call, point.x, dt, rate, derivatives=True)
+        xnext, F = self._method().step(program.call, point.x, dt, rate, derivatives=True)
         cost, (first,) = _sum(program, costs), stages
-        kept = (*fs, *Ds) if self._goes_back_over_stages else ()
+        kept = tuple(itertools.chain(*zip(*found))) if self._goes_back_over_stages else ()
         c, C = stacked(program, rows), stacked(program, Cs)
         return Expansion(xnext=xnext, F=F, cost=cost, g=first.g, H=first.H, rows=c, C=C, kept=kept)
 

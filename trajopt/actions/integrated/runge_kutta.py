@@ -80,11 +80,11 @@ class RungeKutta:
         self._x, self.flat = SX.sym("x", state.nx), is_flat(state)
 
     def step(self, call: Call, x: Any, dt: Any, field: Field, *, derivatives: bool = False) -> Any:
-        """x⁺, or (x⁺, its derivative, the rates of the stages, their derivatives); arguments as in `stages`."""
+        """x⁺, or (x⁺, its derivative); arguments as in `stages`."""
         stages = self.stages(call, x, dt, field, derivatives=derivatives)
         used = [stage for b, stage in zip(self.tableau.b, stages) if b]
         results = call(self._finish(derivatives=derivatives), x, *_columns(used, derivatives), dt)
-        return (*results, *_columns(stages, True)[2 * len(stages) :]) if derivatives else results[0]
+        return results if derivatives else results[0]
 
     def stages(self, call: Call, x: Any, dt: Any, field: Field, *, derivatives: bool = False) -> list[tuple[Any, ...]]:
         """Returns (y, rate) of each stage, or (y, Z, rate, derivative of the rate).
