@@ -18,6 +18,7 @@ import trajopt
 from tests.support.contact_models import GAINS, contact_dynamics_of
 from tests.support.contact_robots import robot_state
 from tests.support.model_list import ACTIONS, ACTIVATIONS, RESIDUALS, TERMINALS, points
+from tests.support.own_states import StateStretched
 from trajopt.actions.expression import ActionModelExpression
 from trajopt.actions.lagrangian import second_derivatives
 from trajopt.errors import UnsupportedOperationError
@@ -107,6 +108,21 @@ def test_hessian_of_a_running_model_matches_differences_of_its_gradient(name: st
             programs.lagrangian(model, model.nu, model.nc)
         return
     knot = Knot(model, points(model.state)[1], rng.normal(size=model.nu), rng)
+    assert_derivative(knot.hessian(), knot.gradient, rng)
+
+
+class Stretched(trajopt.DifferentialActionModelSymbolic):
+    """A number with a ⊕ that depends on it, so that ∂κ/∂x is not zero."""
+
+    def xdot(self, x: ca.SX, u: ca.SX) -> ca.SX:
+        return ca.cos(2 * x) * (1.0 + u) + u**2
+
+
+def test_hessian_on_a_state_that_is_no_group_matches_differences_of_its_gradient() -> None:
+    state, rng = StateStretched(), np.random.default_rng(7)
+    costs = trajopt.CostStack(state).add("state", trajopt.ResidualModelState(state, [0.4]), weight=1.0)
+    model = trajopt.IntegratedActionModelRK4(Stretched(state, 1, costs), dt=0.5)
+    knot = Knot(model, np.array([0.7]), rng.normal(size=1), rng)
     assert_derivative(knot.hessian(), knot.gradient, rng)
 
 
